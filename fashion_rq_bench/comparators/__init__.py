@@ -1,0 +1,1 @@
+"""One comparator m_a per attribute."""

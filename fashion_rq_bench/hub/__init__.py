@@ -1,0 +1,1 @@
+"""Names that other libraries resolve: `datasets`, `evaluate` and the Hub."""

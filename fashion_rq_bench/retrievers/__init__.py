@@ -1,0 +1,1 @@
+"""Retrievers to score."""

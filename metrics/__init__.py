@@ -1,0 +1,1 @@
+"""Modules for `evaluate`: one folder each, thin shells over the library."""
