@@ -125,10 +125,7 @@ CATALOG = pa.schema(
 SEMANTIC_IDS = pa.schema([("product_id", _text), ("semantic_id", _prefix)])
 
 INTENT = pa.struct(
-    [
-        pa.field(name, _texts if name in LIST_ATTRIBUTES else pa.string())
-        for name in ATTRIBUTES
-    ]
+    [pa.field(name, _texts if name in LIST_ATTRIBUTES else pa.string()) for name in ATTRIBUTES]
 )
 """One structured reading of a query; an unexpressed attribute is null."""
 
@@ -145,10 +142,7 @@ _signature = pa.struct(
 EVIDENCE = pa.struct(
     [
         ("parent_size", pa.int64()),
-        (
-            "siblings",
-            pa.list_(pa.struct([("prefix", _prefix), ("size", pa.int64()), ("distance", pa.float64())])),
-        ),
+        ("siblings", pa.list_(pa.struct([("prefix", _prefix), ("size", pa.int64())]))),
         ("product_type_axis", _text),
         (
             "product_types",
@@ -187,7 +181,12 @@ EVIDENCE = pa.struct(
             "exclusivity",
             pa.list_(
                 pa.struct(
-                    [("attribute", _text), ("value", _text), ("against", _text), ("delta", pa.float64())]
+                    [
+                        ("attribute", _text),
+                        ("value", _text),
+                        ("against", _text),
+                        ("delta", pa.float64()),
+                    ]
                 )
             ),
         ),
@@ -199,7 +198,8 @@ EVIDENCE = pa.struct(
 """What sets a cluster apart (paper 3 and 8.0.2).
 
 Shares, coverage, precision and exclusivity are in [0, 1] ([-1, 1] for exclusivity); deltas are
-percentage points in [-100, 100], in the attribute's own unit for numeric ones. ``against`` is
+percentage points in [-100, 100], in the attribute's own unit for numeric ones. Siblings stand
+nearest first; their distance is not kept, since it would differ in the last bit between machines. ``against`` is
 "parent" or "sibling 1" … "sibling 3", in the order of ``siblings``; ``delta_siblings`` too.
 """
 
