@@ -205,8 +205,9 @@ def _check(vectors: Vectors, expected: int) -> None:
             given=f"shape {vectors.shape} for {expected} items",
         )
     if not np.isfinite(vectors).all():
+        broken = int((~np.isfinite(vectors)).any(axis=1).sum())
         raise ModelError(
-            f"The encoder returned non-finite numbers for {int((~np.isfinite(vectors)).any(1).sum())} items.",
+            f"The encoder returned non-finite numbers for {broken} items.",
             fix="Try another dtype (float32), or another revision of the model.",
         )
 

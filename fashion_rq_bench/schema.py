@@ -115,7 +115,7 @@ PRODUCT_COLUMNS = pa.schema(
         ("image", _text),
     ]
 )
-"""A product. ``price`` is in the catalog's currency; ``image`` is a path relative to the catalog."""
+"""A product. ``price`` is in the catalog's currency; ``image`` is relative to the catalog."""
 
 CATALOG = pa.schema(
     [*PRODUCT_COLUMNS, pa.field("brand_inferred", pa.bool_()), pa.field("price_tier", _text)]
@@ -199,8 +199,8 @@ EVIDENCE = pa.struct(
 
 Shares, coverage, precision and exclusivity are in [0, 1] ([-1, 1] for exclusivity); deltas are
 percentage points in [-100, 100], in the attribute's own unit for numeric ones. Siblings stand
-nearest first; their distance is not kept, since it would differ in the last bit between machines. ``against`` is
-"parent" or "sibling 1" … "sibling 3", in the order of ``siblings``; ``delta_siblings`` too.
+nearest first; their distance is not kept, since its last bit differs between machines.
+``against`` is "parent" or "sibling 1" … "sibling 3", in the order of ``siblings``; ``delta_siblings`` too.
 """
 
 CLUSTERS = pa.schema(
