@@ -83,6 +83,10 @@ class TextEncoder(Protocol):
         """Unit vectors of N texts, shape (N, dim), float32, in the order given."""
         ...
 
+    def encode_images(self, images: Sequence[object]) -> Vectors:
+        """Unit vectors of N PIL images, shape (N, dim); ConfigError where it reads text only."""
+        ...
+
 
 @dataclass(frozen=True)
 class EncoderConfig:
@@ -233,6 +237,10 @@ class LsaEncoder:
             found[start : start + self._CHUNK] = self._project.transform(part)
         return unit_rows(found)
 
+    def encode_images(self, images: Sequence[object]) -> Vectors:
+        """Refused: LSA reads text only."""
+        raise _text_only(self.name)
+
 
 class SentenceEncoder:
     """A sentence-transformers model read from a folder of safetensors."""
@@ -275,23 +283,45 @@ class SentenceEncoder:
         Raises:
             ModelError: the model failed, or returned the wrong shape or values not finite.
         """
-        if not texts:
-            return np.empty((0, self.dim), dtype=np.float32)
         config = self._config
         prompt = config.query_prompt if role == "query" else config.document_prompt
+        return self._encode(texts, prompt or None)
+
+    def encode_images(self, images: Sequence[object]) -> Vectors:
+        """Unit vectors (N, dim) of N PIL images, by a model with an image tower.
+
+        Raises:
+            ConfigError: the model reads text only.
+            ModelError: as :meth:`encode`.
+        """
+        if "image" not in self._model.modalities:
+            raise _text_only(self.name)
+        return self._encode(images, None)
+
+    def _encode(self, items: Sequence[object], prompt: str | None) -> Vectors:
+        if not items:
+            return np.empty((0, self.dim), dtype=np.float32)
         try:
             found = self._model.encode(
-                list(texts),
-                prompt=prompt or None,
-                batch_size=config.batch_size,
+                list(items),
+                prompt=prompt,
+                batch_size=self._config.batch_size,
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
         except (RuntimeError, ValueError, IndexError) as error:
             raise ModelError(f"{self.name} failed while encoding: {error}") from error
         vectors: Vectors = np.asarray(found, dtype=np.float32)
-        check_vectors(vectors, len(texts), self.dim, self.name)
+        check_vectors(vectors, len(items), self.dim, self.name)
         return unit_rows(vectors)
+
+
+def _text_only(name: str) -> ConfigError:
+    return ConfigError(
+        "This encoder reads text only.",
+        given=name,
+        fix="For images name a CLIP-like model, for example openai/clip-vit-base-patch32.",
+    )
 
 
 @contextmanager
