@@ -17,19 +17,24 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from fashion_rq_bench._io import digest, file_sha256, read_parquet, write_parquet
 from fashion_rq_bench._optional import require
 from fashion_rq_bench._progress import track
 from fashion_rq_bench.builders.catalog.text import product_text
-from fashion_rq_bench.errors import CatalogError, ConfigError, ModelError
-from fashion_rq_bench.retrievers.encoders import EncoderConfig, TextEncoder, load_text_encoder
+from fashion_rq_bench.errors import CatalogError, ConfigError
+from fashion_rq_bench.retrievers.encoders import (
+    EncoderConfig,
+    SentenceEncoder,
+    TextEncoder,
+    Vectors,
+    check_vectors,
+    load_text_encoder,
+    unit_rows,
+)
 from fashion_rq_bench.schema import embeddings_schema
 
 __all__ = ["EmbeddingConfig", "embed", "vectors_of"]
-
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class EmbeddingConfig:
         shard_rows: distinct items per cached shard.
         missing_image: "error", or "text" to use a product's text alone where its image is absent.
         trust_remote_code: run code that the model's repository ships. Off unless asked for.
+        dim: dimensions of the LSA projection; other encoders have their own.
         seed: seed of the LSA projection.
     """
 
@@ -54,6 +60,7 @@ class EmbeddingConfig:
     shard_rows: int = 2048
     missing_image: Literal["error", "text"] = "error"
     trust_remote_code: bool = False
+    dim: int = 256
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -90,23 +97,14 @@ def embed(
         ModelError: if the encoder returns non-finite numbers or too few vectors.
     """
     texts = product_text(catalog).to_pylist() if config.modality != "image" else []
-    encoder = load_text_encoder(
-        config.encoder,
-        EncoderConfig(
-            revision=config.revision,
-            batch_size=config.batch_size,
-            trust_remote_code=config.trust_remote_code,
-            seed=config.seed,
-        ),
-        corpus=texts,
-    )
+    encoder = load_text_encoder(config.encoder, corpus=texts, config=_encoder_config(config))
     if config.modality == "text":
         vectors = _text_vectors(texts, encoder, config, cache)
     else:
         vectors = _image_vectors(catalog, encoder, config, cache, images)
         if config.modality == "fused":
-            vectors = _unit(_text_vectors(texts, encoder, config, cache)) + _unit(vectors)
-    return _table(catalog["product_id"], _unit(vectors))
+            vectors = unit_rows(vectors) + unit_rows(_text_vectors(texts, encoder, config, cache))
+    return _table(catalog["product_id"], unit_rows(vectors))
 
 
 def vectors_of(embeddings: pa.Table) -> Vectors:
@@ -116,15 +114,24 @@ def vectors_of(embeddings: pa.Table) -> Vectors:
     return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width).astype(np.float32)
 
 
+def _encoder_config(config: EmbeddingConfig) -> EncoderConfig:
+    return EncoderConfig(
+        revision=config.revision,
+        batch_size=config.batch_size,
+        dim=config.dim,
+        seed=config.seed,
+        trust_remote_code=config.trust_remote_code,
+    )
+
+
 def _text_vectors(
     texts: Sequence[str], encoder: TextEncoder, config: EmbeddingConfig, cache: Path
 ) -> Vectors:
     unique, inverse = np.unique(np.asarray(texts, dtype=object), return_inverse=True)
     keys = [str(text) for text in unique]
-    folder = cache / digest("text", encoder.name, encoder.revision, str(encoder.dim))[:16]
-    return _in_shards(keys, keys, encoder.encode, config.shard_rows, folder, "embedding texts")[
-        inverse
-    ]
+    folder = cache / digest("text", encoder.identity)[:16]
+    rows = _in_shards(keys, keys, encoder.encode, config.shard_rows, folder, "embedding texts")
+    return rows[inverse]
 
 
 def _image_vectors(
@@ -150,10 +157,16 @@ def _image_vectors(
         )
     paths = sorted({names[row] for row in np.flatnonzero(present)})
     hashes = [file_sha256(images / path) for path in paths]
-    folder = cache / digest("image", encoder.name, encoder.revision, str(encoder.dim))[:16]
+    folder = cache / digest("image", encoder.identity)[:16]
+    if not isinstance(encoder, SentenceEncoder):
+        raise ConfigError("This encoder reads text only.", given=encoder.name)
 
     def encode(batch: Sequence[str]) -> Vectors:
-        return encoder.encode_images([_open_image(images / path) for path in batch])
+        opened = [_open_image(images / path) for path in batch]
+        found = encoder.model.encode(
+            opened, batch_size=config.batch_size, show_progress_bar=False, convert_to_numpy=True
+        )
+        return np.asarray(found, dtype=np.float32)
 
     rows = _in_shards(paths, hashes, encode, config.shard_rows, folder, "embedding images")
     position = {path: row for row, path in enumerate(paths)}
@@ -192,29 +205,10 @@ def _in_shards(
         path = folder / f"{digest(*keys[part])[:32]}.parquet"
         if not path.is_file():
             vectors = np.asarray(encode(items[part]), dtype=np.float32)
-            _check(vectors, len(items[part]))
+            check_vectors(vectors, len(items[part]), vectors.shape[-1], what)
             write_parquet(_table(pa.array(keys[part], pa.string()), vectors), path)
         shards.append(vectors_of(read_parquet(path)))
     return np.concatenate(shards)
-
-
-def _check(vectors: Vectors, expected: int) -> None:
-    if vectors.ndim != 2 or len(vectors) != expected:
-        raise ModelError(
-            "The encoder did not return one vector per item.",
-            given=f"shape {vectors.shape} for {expected} items",
-        )
-    if not np.isfinite(vectors).all():
-        broken = int((~np.isfinite(vectors)).any(axis=1).sum())
-        raise ModelError(
-            f"The encoder returned non-finite numbers for {broken} items.",
-            fix="Try another dtype (float32), or another revision of the model.",
-        )
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
 
 
 def _table(ids: pa.Array | pa.ChunkedArray, vectors: Vectors) -> pa.Table:

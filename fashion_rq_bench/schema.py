@@ -200,7 +200,8 @@ EVIDENCE = pa.struct(
 Shares, coverage, precision and exclusivity are in [0, 1] ([-1, 1] for exclusivity); deltas are
 percentage points in [-100, 100], in the attribute's own unit for numeric ones. Siblings stand
 nearest first; their distance is not kept, since its last bit differs between machines.
-``against`` is "parent" or "sibling 1" … "sibling 3", in the order of ``siblings``; ``delta_siblings`` too.
+``against`` is "parent" or "sibling 1" … "sibling 3", in the order of ``siblings``, as is
+``delta_siblings``.
 """
 
 CLUSTERS = pa.schema(
