@@ -11,8 +11,10 @@ A user's mistake gives one paragraph and no traceback. Heavy modules are importe
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -218,29 +220,27 @@ def _fail(problem: str, code: int) -> int:
     return code
 
 
+class _Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt, which typer would turn into exit code 1."""
+
+
+def _interrupt(signal_number: int, frame: FrameType | None) -> None:
+    raise _Interrupted
+
+
 def main() -> None:
     """Run the command; turn every user's mistake into one paragraph and an exit code."""
-    import click
-
+    signal.signal(signal.SIGINT, _interrupt)
     try:
-        code = app(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        app()
     except FashionRQError as error:
         sys.exit(_fail(str(error), error.exit_code))
-    except click.exceptions.Abort:
-        sys.exit(_fail(_INTERRUPTED, 130))
-    except KeyboardInterrupt:
-        sys.exit(_fail(_INTERRUPTED, 130))
-    except click.ClickException as error:
-        sys.exit(_fail(error.format_message() + " Try: fashion-rq --help", 2))
-    except BrokenPipeError:
+    except _Interrupted:
+        text = "Interrupted. Finished work is kept: run the same command again to go on."
+        sys.exit(_fail(text, 130))
+    except BrokenPipeError:  # the reader of our output has gone, e.g. `head`
         sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        sys.exit(
-            _fail(f"The system refused: {error.strerror or error}{where}.", InputError.exit_code)
-        )
-
-
-_INTERRUPTED = "Interrupted. Finished work is kept: run the same command again to go on."
+        text = f"The system refused: {error.strerror or error}{where}."
+        sys.exit(_fail(text, InputError.exit_code))
