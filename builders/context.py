@@ -1,0 +1,537 @@
+"""Relational context: what sets a cluster apart from its parent and its nearest siblings.
+
+In:  the catalog, semantic IDs, all clusters, embeddings.
+Out: the CLUSTERS table: every qualifying cluster with its evidence.
+
+Paper, section 3 (relational context, Eq. 6) and supplement 8.0.2. Shares of single-valued
+attributes are over the products whose value is known, so that missing metadata is not taken for a
+difference; shares of list attributes and title phrases are over all products of the cluster.
+Products x values is one sparse matrix, counted once per leaf and rolled up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from fashion_rq_bench.errors import ConfigError, InputError
+from fashion_rq_bench.schema import CLUSTERS
+
+from .phrases import title_phrases
+from .signatures import Axis, Level, Signature, SignatureRule, signatures
+
+__all__ = ["SIGNATURE_AXES", "ContextConfig", "context"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+SIGNATURE_AXES = (
+    "master_category",
+    "sub_category",
+    "article_type",
+    "brand",
+    "base_color",
+    "gender",
+    "usage",
+    "price_tier",
+)
+"""The single-valued axes of signatures; title phrases are the ninth."""
+
+_SCALARS = (*SIGNATURE_AXES, "age_group", "season", "fashion_type")
+_LISTS = ("pattern", "material", "occasion", "style")
+_TYPE_AXES = ("article_type", "sub_category", "master_category")  # most specific first
+_NUMERIC = ("price", "year")
+_PHRASE = "title"
+_STATISTICS = ("mean", "median", "min", "max", "q25", "q75")
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class ContextConfig:
+    """Knobs of the context stage.
+
+    Attributes:
+        siblings: nearest siblings compared with.
+        min_delta: percentage points that make an exclusivity constraint.
+        min_share: smallest share listed in a distribution.
+        discriminating_coverage, discriminating_precision, discriminating_top: see signatures.
+        coverage_coverage, coverage_precision, coverage_top: see signatures.
+        max_combination: attributes per signature, 1 to 3.
+        phrase_min_count: titles that must hold a phrase; phrase_limit: phrases kept.
+        phrases_per_cluster: phrases listed in the evidence.
+    """
+
+    siblings: int = 3
+    min_delta: float = 20.0
+    min_share: float = 0.05
+    discriminating_coverage: float = 0.10
+    discriminating_precision: float = 0.90
+    discriminating_top: int = 8
+    coverage_coverage: float = 0.05
+    coverage_precision: float = 0.50
+    coverage_top: int = 20
+    max_combination: int = 3
+    phrase_min_count: int = 20
+    phrase_limit: int = 1000
+    phrases_per_cluster: int = 12
+
+    def __post_init__(self) -> None:
+        shares = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name, value in shares.items():
+            if name.endswith(("share", "coverage", "precision")) and not 0 <= value <= 1:
+                raise ConfigError(f"context.{name} is a share.", given=value, allowed=["0 to 1"])
+        if not 1 <= self.max_combination <= 3:
+            raise ConfigError(
+                "context.max_combination is the attributes of a signature.",
+                given=self.max_combination,
+                allowed=[1, 2, 3],
+            )
+        if self.siblings < 0 or self.min_delta <= 0:
+            raise ConfigError(
+                "context.siblings cannot be negative, context.min_delta must be above 0.",
+                given=(self.siblings, self.min_delta),
+            )
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Products x (attribute, value) as one sparse matrix; columns sorted by attribute, then value."""
+
+    names: list[tuple[str, str]]
+    matrix: sp.csr_array
+    axes: dict[str, Axis]
+
+    def columns(self, attribute: str) -> slice:
+        inside = [i for i, (name, _) in enumerate(self.names) if name == attribute]
+        return slice(inside[0], inside[-1] + 1) if inside else slice(0, 0)
+
+
+@dataclass(frozen=True)
+class _Tier:
+    """All clusters of one level. Level 0 is the catalog as one cluster.
+
+    Attributes:
+        prefixes: (C,) prefixes in lexicographic order.
+        of_product: (N,) cluster of each product.
+        counts: (C, V) holders of each value.
+        shares: (C, V) shares in [0, 1] of those counts.
+        parents: (C,) cluster of the level above.
+        siblings: (C, S) nearest siblings, -1 for none; distances: the same shape, Euclidean.
+        numeric: attribute to (C, 6) statistics, NaN where no product has a value.
+    """
+
+    prefixes: list[tuple[int, ...]]
+    of_product: Ints
+    sizes: Ints
+    counts: sp.csr_array
+    shares: sp.csr_array
+    parents: Ints
+    siblings: Ints
+    distances: Floats
+    numeric: dict[str, Floats]
+
+
+def context(
+    catalog: pa.Table,
+    semantic_ids: pa.Table,
+    clusters: pa.Table,
+    embeddings: pa.Table,
+    config: ContextConfig | None = None,
+) -> pa.Table:
+    """Evidence of every qualifying cluster.
+
+    Args:
+        catalog: schema CATALOG.
+        semantic_ids: schema SEMANTIC_IDS, in the catalog's order.
+        clusters: all clusters: prefix, level, size, purity, article_type, qualifying.
+        embeddings: product_id and vector, in the catalog's order.
+        config: thresholds.
+
+    Returns:
+        A table of schema CLUSTERS, ordered by (level, prefix).
+
+    Raises:
+        InputError: if the tables do not have one row per product of the catalog.
+    """
+    config = config or ContextConfig()
+    codes = _codes(catalog, semantic_ids, embeddings)
+    values = _values(catalog, config)
+    tiers = _tiers(catalog, codes, values, embeddings, config)
+    wanted = clusters.filter(clusters["qualifying"]).to_pylist()
+    wanted.sort(key=lambda row: (row["level"], row["prefix"]))
+    numbers = [{prefix: i for i, prefix in enumerate(tier.prefixes)} for tier in tiers]
+    chosen = [(row, numbers[row["level"]][tuple(row["prefix"])]) for row in wanted]
+    signed = _signatures(values, tiers, chosen, config)
+    rows = [
+        {
+            **{name: row[name] for name in ("prefix", "level", "size", "purity", "article_type")},
+            "evidence": _evidence(values, tiers, row["level"], number, signed, config),
+        }
+        for row, number in chosen
+    ]
+    return pa.Table.from_pylist(rows, schema=CLUSTERS)
+
+
+def _codes(catalog: pa.Table, semantic_ids: pa.Table, embeddings: pa.Table) -> Ints:
+    for name, table in (("semantic_ids", semantic_ids), ("embeddings", embeddings)):
+        if not table["product_id"].equals(catalog["product_id"]):
+            raise InputError(
+                f"{name} must have the catalog's products in the catalog's order.",
+                given=f"{len(table)} rows for {len(catalog)} products",
+                fix="Rebuild it from this catalog.",
+            )
+    column = semantic_ids["semantic_id"].combine_chunks()
+    return (
+        column.flatten().to_numpy(zero_copy_only=False).astype(np.int64).reshape(len(catalog), -1)
+    )
+
+
+# ---------------------------------------------------------------- products x values
+
+
+def _values(catalog: pa.Table, config: ContextConfig) -> _Values:
+    axes = [_scalar_axis(catalog, name) for name in _SCALARS]
+    axes += [_list_axis(catalog, name) for name in _LISTS]
+    axes.append(_phrase_axis(catalog, config))
+    axes.sort(key=lambda axis: axis.name)
+    names = [(axis.name, value) for axis in axes for value in axis.values]
+    offsets = np.cumsum([0, *(len(axis.values) for axis in axes)])
+    rows = np.concatenate([axis.products for axis in axes])
+    columns = np.concatenate(
+        [axis.codes + start for axis, start in zip(axes, offsets, strict=False)]
+    )
+    matrix = sp.coo_array(
+        (np.ones(len(rows), np.int64), (rows, columns)), shape=(len(catalog), len(names))
+    )
+    return _Values(names, sp.csr_array(matrix), {axis.name: axis for axis in axes})
+
+
+def _axis(name: str, products: Ints, texts: pa.Array) -> Axis:
+    """Axis with sorted values, sorted by product; a value repeated on one product counts once."""
+    values = sorted(value for value in pc.unique(texts).to_pylist() if value is not None)
+    codes = pc.fill_null(pc.index_in(texts, pa.array(values, pa.string())), -1)
+    pairs = np.stack([products, codes.to_numpy(zero_copy_only=False).astype(np.int64)])
+    pairs = np.unique(pairs[:, pairs[1] >= 0], axis=1)
+    return Axis(name, values, pairs[0], pairs[1])
+
+
+def _scalar_axis(catalog: pa.Table, name: str) -> Axis:
+    return _axis(name, np.arange(len(catalog)), catalog[name].combine_chunks())
+
+
+def _list_axis(catalog: pa.Table, name: str) -> Axis:
+    column = catalog[name].combine_chunks()
+    products = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
+    return _axis(name, products, column.flatten())
+
+
+def _phrase_axis(catalog: pa.Table, config: ContextConfig) -> Axis:
+    phrases = title_phrases(catalog, min_count=config.phrase_min_count, limit=config.phrase_limit)
+    products, codes = phrases.matrix.nonzero()
+    order = np.lexsort((codes, products))
+    return Axis(
+        _PHRASE, phrases.values, products[order].astype(np.int64), codes[order].astype(np.int64)
+    )
+
+
+# ---------------------------------------------------------------- levels
+
+
+def _tiers(
+    catalog: pa.Table, codes: Ints, values: _Values, embeddings: pa.Table, config: ContextConfig
+) -> list[_Tier]:
+    """Level 0 (the catalog) to level L; counts made at the leaves and rolled up."""
+    numbers = [np.zeros(len(codes), np.int64)]
+    for column in codes.T:
+        joined = numbers[-1] * (int(codes.max(initial=0)) + 1) + column
+        numbers.append(np.unique(joined, return_inverse=True)[1].astype(np.int64))
+    leaves, first = np.unique(numbers[-1], return_index=True)
+    leaf_counts = _member_matrix(numbers[-1], len(leaves)) @ values.matrix
+    leaf_sums = _vector_sums(numbers[-1], len(leaves), embeddings)
+    tiers: list[_Tier] = []
+    for level, number in enumerate(numbers):
+        parents = numbers[max(level - 1, 0)]
+        rolled = _member_matrix(number[first], int(number.max(initial=-1)) + 1)
+        starts = np.unique(number, return_index=True)[1]
+        sizes = np.bincount(number)
+        counts = sp.csr_array(rolled @ leaf_counts)
+        centroids = (rolled @ leaf_sums) / sizes[:, None]
+        siblings, distances = _nearest(parents[starts], centroids, config.siblings if level else 0)
+        tiers.append(
+            _Tier(
+                [tuple(map(int, codes[row, :level])) for row in starts],
+                number,
+                sizes,
+                counts,
+                _shares(counts, sizes, values),
+                parents[starts],
+                siblings,
+                distances,
+                {name: _statistics(catalog[name], number, len(sizes)) for name in _NUMERIC},
+            )
+        )
+    return tiers
+
+
+def _member_matrix(number: Ints, n_clusters: int) -> sp.csr_array:
+    ones = np.ones(len(number), np.int64)
+    return sp.csr_array((ones, (number, np.arange(len(number)))), shape=(n_clusters, len(number)))
+
+
+def _vector_sums(number: Ints, n_clusters: int, embeddings: pa.Table) -> Floats:
+    """(n_clusters, d) sums of the members' vectors, read in chunks so that memory stays bounded."""
+    dim = embeddings.schema.field("vector").type.list_size
+    sums = np.zeros((n_clusters, dim))
+    for start in range(0, len(number), _CHUNK):
+        column = embeddings["vector"].slice(start, _CHUNK).combine_chunks()
+        vectors = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, dim)
+        members = _member_matrix(number[start : start + _CHUNK], n_clusters)
+        sums += members @ vectors.astype(np.float64)
+    return sums
+
+
+def _nearest(parents: Ints, centroids: Floats, n: int) -> tuple[Ints, Floats]:
+    """The ``n`` nearest clusters with the same parent; ties go to the smaller prefix."""
+    siblings = np.full((len(parents), n), -1, np.int64)
+    distances = np.full((len(parents), n), np.nan)
+    for group in np.split(np.arange(len(parents)), np.flatnonzero(np.diff(parents)) + 1):
+        k = min(n, len(group) - 1)
+        if k < 1:
+            continue
+        gaps = np.sqrt(np.maximum(_squared_gaps(centroids[group]), 0.0))
+        np.fill_diagonal(gaps, np.inf)
+        order = np.argsort(np.round(gaps, 9), axis=1, kind="stable")[:, :k]
+        siblings[group, :k] = group[order]
+        distances[group, :k] = np.take_along_axis(gaps, order, axis=1)
+    return siblings, distances
+
+
+def _squared_gaps(points: Floats) -> Floats:
+    squares = np.einsum("ij,ij->i", points, points)
+    gaps: Floats = squares[:, None] + squares[None, :] - 2 * points @ points.T
+    return gaps
+
+
+def _shares(counts: sp.csr_array, sizes: Ints, values: _Values) -> sp.csr_array:
+    """Counts over the known values of a single-valued attribute, else over the cluster's size."""
+    shares = counts.astype(np.float64).tocsc()
+    for attribute in dict.fromkeys(name for name, _ in values.names):
+        block = values.columns(attribute)
+        known = sizes if attribute not in _SCALARS else counts[:, block].sum(axis=1)
+        inverse = 1.0 / np.maximum(known, 1)
+        for column in range(block.start, block.stop):
+            part = slice(shares.indptr[column], shares.indptr[column + 1])
+            shares.data[part] *= inverse[shares.indices[part]]
+    return shares.tocsr()
+
+
+def _statistics(column: pa.ChunkedArray, number: Ints, n_clusters: int) -> Floats:
+    """(n_clusters, 6): mean, median, min, max and quartiles (linear interpolation) per cluster."""
+    values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    known = np.flatnonzero(np.isfinite(values))
+    order = known[np.lexsort((values[known], number[known]))]
+    counts = np.bincount(number[order], minlength=n_clusters)
+    starts, ordered = np.cumsum(counts) - counts, values[order]
+    result = np.full((n_clusters, len(_STATISTICS)), np.nan)
+    some = counts > 0
+    sums = np.bincount(number[order], ordered, n_clusters)
+    result[some, 0] = sums[some] / counts[some]
+    for place, share in ((1, 0.5), (2, 0.0), (3, 1.0), (4, 0.25), (5, 0.75)):
+        at = share * (counts[some] - 1)
+        low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
+        below, above = ordered[starts[some] + low], ordered[starts[some] + high]
+        result[some, place] = below + (at - low) * (above - below)
+    return result
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def _signatures(
+    values: _Values,
+    tiers: list[_Tier],
+    chosen: list[tuple[dict[str, Any], int]],
+    config: ContextConfig,
+) -> list[list[dict[int, list[Signature]]]]:
+    first = np.unique(tiers[-1].of_product, return_index=True)[1]
+    levels = []
+    for level, tier in enumerate(tiers[1:], start=1):
+        wanted = np.zeros(len(tier.sizes), bool)
+        wanted[[number for row, number in chosen if row["level"] == level]] = True
+        levels.append(Level(tier.of_product[first], tier.sizes, wanted, tier.siblings))
+    rules = (
+        SignatureRule(
+            config.discriminating_coverage,
+            config.discriminating_precision,
+            config.discriminating_top,
+            ("exclusivity", "precision", "coverage"),
+        ),
+        SignatureRule(
+            config.coverage_coverage,
+            config.coverage_precision,
+            config.coverage_top,
+            ("coverage", "precision", "exclusivity"),
+        ),
+    )
+    axes = [values.axes[name] for name in (*SIGNATURE_AXES, _PHRASE)]
+    return signatures(axes, tiers[-1].of_product, levels, rules, config.max_combination)
+
+
+def _evidence(
+    values: _Values,
+    tiers: list[_Tier],
+    level: int,
+    number: int,
+    signed: list[list[dict[int, list[Signature]]]],
+    config: ContextConfig,
+) -> dict[str, Any]:
+    tier, above = tiers[level], tiers[level - 1]
+    parent = int(tier.parents[number])
+    siblings = [int(sibling) for sibling in tier.siblings[number] if sibling >= 0]
+    own = _row(tier.shares, number)
+    parent_shares = _row(above.shares, parent)
+    sibling_shares = [_row(tier.shares, sibling) for sibling in siblings]
+    counts = _row(tier.counts, number)
+    references = [("parent", above, parent)]
+    references += [(f"sibling {i}", tier, s) for i, s in enumerate(siblings, start=1)]
+    discriminating, coverage = (per_rule.get(number, []) for per_rule in signed[level - 1])
+    return {
+        "parent_size": int(above.sizes[parent]),
+        "siblings": [
+            {
+                "prefix": list(tier.prefixes[sibling]),
+                "size": int(tier.sizes[sibling]),
+                "distance": float(distance),
+            }
+            for sibling, distance in zip(siblings, tier.distances[number], strict=False)
+        ],
+        "product_type_axis": _type_axis(values, own),
+        "product_types": _product_types(values, own, counts),
+        "distribution": list(
+            _distribution(values, own, counts, parent_shares, sibling_shares, config)
+        ),
+        "numeric": list(_numeric(references, tier, number)),
+        "exclusivity": list(
+            _constraints(values, own, [parent_shares, *sibling_shares], references, config)
+        ),
+        "discriminating": [_signature(signature) for signature in discriminating],
+        "coverage": [_signature(signature) for signature in coverage],
+        "phrases": _phrases(values, own, config),
+    }
+
+
+def _row(matrix: sp.csr_array, number: int) -> dict[int, float]:
+    part = slice(matrix.indptr[number], matrix.indptr[number + 1])
+    return dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
+
+
+def _of(values: _Values, row: dict[int, float], attribute: str) -> list[tuple[int, float]]:
+    """Columns of one attribute in a row, the largest first."""
+    block = values.columns(attribute)
+    inside = [(column, row[column]) for column in range(block.start, block.stop) if column in row]
+    return sorted(inside, key=lambda item: (-item[1], item[0]))
+
+
+def _type_axis(values: _Values, own: dict[int, float]) -> str:
+    """The most specific attribute whose dominant value gives the highest purity."""
+    best, axis = 0.0, _TYPE_AXES[-1]
+    for attribute in _TYPE_AXES:
+        dominant = _of(values, own, attribute)
+        if dominant and dominant[0][1] > best + 1e-9:
+            best, axis = dominant[0][1], attribute
+    return axis
+
+
+def _product_types(
+    values: _Values, own: dict[int, float], counts: dict[int, float]
+) -> list[dict[str, Any]]:
+    """Values of the most specific type attribute known here: what queries have to cover."""
+    for attribute in _TYPE_AXES:
+        types = _of(values, own, attribute)
+        if types:
+            return [
+                {"value": values.names[c][1], "count": int(counts[c]), "share": share}
+                for c, share in types
+            ]
+    return []
+
+
+def _distribution(
+    values: _Values,
+    own: dict[int, float],
+    counts: dict[int, float],
+    parent: dict[int, float],
+    siblings: list[dict[int, float]],
+    config: ContextConfig,
+) -> Iterator[dict[str, Any]]:
+    """Values by attribute, the most frequent first, with deltas in percentage points (Eq. 6)."""
+    for attribute in (*_SCALARS, *_LISTS):
+        for column, share in _of(values, own, attribute):
+            if share < config.min_share:
+                break
+            yield {
+                "attribute": attribute,
+                "value": values.names[column][1],
+                "count": int(counts[column]),
+                "share": share,
+                "delta_parent": 100 * (share - parent.get(column, 0.0)),
+                "delta_siblings": [100 * (share - other.get(column, 0.0)) for other in siblings],
+            }
+
+
+def _constraints(
+    values: _Values,
+    own: dict[int, float],
+    others: list[dict[int, float]],
+    references: list[tuple[str, _Tier, int]],
+    config: ContextConfig,
+) -> Iterator[dict[str, Any]]:
+    for other, (against, _, _) in zip(others, references, strict=True):
+        for column in sorted(own.keys() | other.keys()):
+            delta = 100 * (own.get(column, 0.0) - other.get(column, 0.0))
+            attribute, value = values.names[column]
+            if attribute != _PHRASE and abs(delta) >= config.min_delta - 1e-9:
+                yield {"attribute": attribute, "value": value, "against": against, "delta": delta}
+
+
+def _numeric(
+    references: list[tuple[str, _Tier, int]], tier: _Tier, number: int
+) -> Iterator[dict[str, Any]]:
+    for attribute in _NUMERIC:
+        own = tier.numeric[attribute][number]
+        for against, other_tier, other in references:
+            theirs = other_tier.numeric[attribute][other]
+            for name, value, reference in zip(_STATISTICS, own, theirs, strict=True):
+                if np.isfinite(value) and np.isfinite(reference):
+                    yield {
+                        "attribute": attribute,
+                        "against": against,
+                        "statistic": name,
+                        "value": float(value),
+                        "delta": float(value - reference),
+                    }
+
+
+def _signature(signature: Signature) -> dict[str, Any]:
+    pairs = [{"attribute": name, "value": value} for name, value in signature.pairs]
+    return {
+        "pairs": pairs,
+        "coverage": signature.coverage,
+        "precision": signature.precision,
+        "exclusivity": signature.exclusivity,
+    }
+
+
+def _phrases(values: _Values, own: dict[int, float], config: ContextConfig) -> list[dict[str, Any]]:
+    listed = [item for item in _of(values, own, _PHRASE) if item[1] >= config.min_share]
+    return [
+        {"value": values.names[column][1], "share": share}
+        for column, share in listed[: config.phrases_per_cluster]
+    ]
