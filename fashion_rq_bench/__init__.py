@@ -1,5 +1,73 @@
-"""Build fashion-retrieval benchmarks from a product catalog, and score retrievers on them."""
+"""Build fashion-retrieval benchmarks from a product catalog, and score retrievers on them.
+
+In:  ``import fashion_rq_bench``.
+Out: the public names below, each imported when first used, and this package's names made known to
+     `datasets`, `evaluate` and `mteb` (``load_dataset("fashion-rq-bench", "ranking")``,
+     ``evaluate.load("attr_relevance")``, ``mteb.get_benchmark("FashionRQBench")``).
+
+Importing this package imports none of numpy, pyarrow, torch, mteb, datasets and evaluate.
+"""
 
 from __future__ import annotations
 
+from fashion_rq_bench.hub.activate import activate as _activate
+
+TYPE_CHECKING = False  # as `typing` has it, without importing typing
+if TYPE_CHECKING:
+    from fashion_rq_bench import errors
+    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.ranking import (
+        average_precision,
+        hit_rate,
+        ndcg,
+        precision,
+        recall,
+        reciprocal_rank,
+        score,
+    )
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Edition",
+    "__version__",
+    "average_precision",
+    "errors",
+    "hit_rate",
+    "ndcg",
+    "precision",
+    "recall",
+    "reciprocal_rank",
+    "score",
+]
+
+_HOMES = {
+    "Edition": "edition",
+    "average_precision": "ranking",
+    "errors": "errors",
+    "hit_rate": "ranking",
+    "ndcg": "ranking",
+    "precision": "ranking",
+    "recall": "ranking",
+    "reciprocal_rank": "ranking",
+    "score": "ranking",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    home = import_module(f"{__name__}.{_HOMES[name]}")
+    found = home if name == _HOMES[name] else getattr(home, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+_activate()
