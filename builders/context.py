@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.schema import CLUSTERS
 
 from .phrases import title_phrases
-from .signatures import Axis, Level, Signature, SignatureRule, signatures
+from .signatures import Level, Signature, SignatureRule, signatures
+from .values import Axis, Incidence, column_axis, incidence
 
 __all__ = ["SIGNATURE_AXES", "ContextConfig", "context"]
 
@@ -98,19 +98,6 @@ class ContextConfig:
                 "context.siblings cannot be negative, context.min_delta must be above 0.",
                 given=(self.siblings, self.min_delta),
             )
-
-
-@dataclass(frozen=True)
-class _Values:
-    """Products x (attribute, value) as one sparse matrix; columns sorted by attribute, then value."""
-
-    names: list[tuple[str, str]]
-    matrix: sp.csr_array
-    axes: dict[str, Axis]
-
-    def columns(self, attribute: str) -> slice:
-        inside = [i for i, (name, _) in enumerate(self.names) if name == attribute]
-        return slice(inside[0], inside[-1] + 1) if inside else slice(0, 0)
 
 
 @dataclass(frozen=True)
@@ -196,40 +183,10 @@ def _codes(catalog: pa.Table, semantic_ids: pa.Table, embeddings: pa.Table) -> I
 # ---------------------------------------------------------------- products x values
 
 
-def _values(catalog: pa.Table, config: ContextConfig) -> _Values:
-    axes = [_scalar_axis(catalog, name) for name in _SCALARS]
-    axes += [_list_axis(catalog, name) for name in _LISTS]
+def _values(catalog: pa.Table, config: ContextConfig) -> Incidence:
+    axes = [column_axis(catalog, name) for name in (*_SCALARS, *_LISTS)]
     axes.append(_phrase_axis(catalog, config))
-    axes.sort(key=lambda axis: axis.name)
-    names = [(axis.name, value) for axis in axes for value in axis.values]
-    offsets = np.cumsum([0, *(len(axis.values) for axis in axes)])
-    rows = np.concatenate([axis.products for axis in axes])
-    columns = np.concatenate(
-        [axis.codes + start for axis, start in zip(axes, offsets, strict=False)]
-    )
-    matrix = sp.coo_array(
-        (np.ones(len(rows), np.int64), (rows, columns)), shape=(len(catalog), len(names))
-    )
-    return _Values(names, sp.csr_array(matrix), {axis.name: axis for axis in axes})
-
-
-def _axis(name: str, products: Ints, texts: pa.Array) -> Axis:
-    """Axis with sorted values, sorted by product; a value repeated on one product counts once."""
-    values = sorted(value for value in pc.unique(texts).to_pylist() if value is not None)
-    codes = pc.fill_null(pc.index_in(texts, pa.array(values, pa.string())), -1)
-    pairs = np.stack([products, codes.to_numpy(zero_copy_only=False).astype(np.int64)])
-    pairs = np.unique(pairs[:, pairs[1] >= 0], axis=1)
-    return Axis(name, values, pairs[0], pairs[1])
-
-
-def _scalar_axis(catalog: pa.Table, name: str) -> Axis:
-    return _axis(name, np.arange(len(catalog)), catalog[name].combine_chunks())
-
-
-def _list_axis(catalog: pa.Table, name: str) -> Axis:
-    column = catalog[name].combine_chunks()
-    products = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
-    return _axis(name, products, column.flatten())
+    return incidence(sorted(axes, key=lambda one: one.name), len(catalog))
 
 
 def _phrase_axis(catalog: pa.Table, config: ContextConfig) -> Axis:
@@ -245,7 +202,7 @@ def _phrase_axis(catalog: pa.Table, config: ContextConfig) -> Axis:
 
 
 def _tiers(
-    catalog: pa.Table, codes: Ints, values: _Values, embeddings: pa.Table, config: ContextConfig
+    catalog: pa.Table, codes: Ints, values: Incidence, embeddings: pa.Table, config: ContextConfig
 ) -> list[_Tier]:
     """Level 0 (the catalog) to level L; counts made at the leaves and rolled up."""
     numbers = [np.zeros(len(codes), np.int64)]
@@ -319,11 +276,10 @@ def _squared_gaps(points: Floats) -> Floats:
     return gaps
 
 
-def _shares(counts: sp.csr_array, sizes: Ints, values: _Values) -> sp.csr_array:
+def _shares(counts: sp.csr_array, sizes: Ints, values: Incidence) -> sp.csr_array:
     """Counts over the known values of a single-valued attribute, else over the cluster's size."""
     shares = counts.astype(np.float64).tocsc()
-    for attribute in dict.fromkeys(name for name, _ in values.names):
-        block = values.columns(attribute)
+    for attribute, block in values.columns.items():
         known = sizes if attribute not in _SCALARS else counts[:, block].sum(axis=1)
         inverse = 1.0 / np.maximum(known, 1)
         for column in range(block.start, block.stop):
@@ -355,7 +311,7 @@ def _statistics(column: pa.ChunkedArray, number: Ints, n_clusters: int) -> Float
 
 
 def _signatures(
-    values: _Values,
+    values: Incidence,
     tiers: list[_Tier],
     chosen: list[tuple[dict[str, Any], int]],
     config: ContextConfig,
@@ -380,12 +336,13 @@ def _signatures(
             ("coverage", "precision", "exclusivity"),
         ),
     )
-    axes = [values.axes[name] for name in (*SIGNATURE_AXES, _PHRASE)]
+    named = {one.name: one for one in values.axes}
+    axes = [named[name] for name in (*SIGNATURE_AXES, _PHRASE)]
     return signatures(axes, tiers[-1].of_product, levels, rules, config.max_combination)
 
 
 def _evidence(
-    values: _Values,
+    values: Incidence,
     tiers: list[_Tier],
     level: int,
     number: int,
@@ -432,14 +389,14 @@ def _row(matrix: sp.csr_array, number: int) -> dict[int, float]:
     return dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
 
 
-def _of(values: _Values, row: dict[int, float], attribute: str) -> list[tuple[int, float]]:
+def _of(values: Incidence, row: dict[int, float], attribute: str) -> list[tuple[int, float]]:
     """Columns of one attribute in a row, the largest first."""
-    block = values.columns(attribute)
+    block = values.columns[attribute]
     inside = [(column, row[column]) for column in range(block.start, block.stop) if column in row]
     return sorted(inside, key=lambda item: (-item[1], item[0]))
 
 
-def _type_axis(values: _Values, own: dict[int, float]) -> str:
+def _type_axis(values: Incidence, own: dict[int, float]) -> str:
     """The most specific attribute whose dominant value gives the highest purity."""
     best, axis = 0.0, _TYPE_AXES[-1]
     for attribute in _TYPE_AXES:
@@ -450,7 +407,7 @@ def _type_axis(values: _Values, own: dict[int, float]) -> str:
 
 
 def _product_types(
-    values: _Values, own: dict[int, float], counts: dict[int, float]
+    values: Incidence, own: dict[int, float], counts: dict[int, float]
 ) -> list[dict[str, Any]]:
     """Values of the most specific type attribute known here: what queries have to cover."""
     for attribute in _TYPE_AXES:
@@ -464,7 +421,7 @@ def _product_types(
 
 
 def _distribution(
-    values: _Values,
+    values: Incidence,
     own: dict[int, float],
     counts: dict[int, float],
     parent: dict[int, float],
@@ -487,7 +444,7 @@ def _distribution(
 
 
 def _constraints(
-    values: _Values,
+    values: Incidence,
     own: dict[int, float],
     others: list[dict[int, float]],
     references: list[tuple[str, _Tier, int]],
@@ -529,7 +486,9 @@ def _signature(signature: Signature) -> dict[str, Any]:
     }
 
 
-def _phrases(values: _Values, own: dict[int, float], config: ContextConfig) -> list[dict[str, Any]]:
+def _phrases(
+    values: Incidence, own: dict[int, float], config: ContextConfig
+) -> list[dict[str, Any]]:
     listed = [item for item in _of(values, own, _PHRASE) if item[1] >= config.min_share]
     return [
         {"value": values.names[column][1], "share": share}

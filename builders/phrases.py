@@ -22,11 +22,10 @@ from fashion_rq_bench._optional import require
 
 __all__ = ["Phrases", "title_phrases"]
 
-_TOKEN = r"[^\W_]+(?:['’&][^\W_]+)*"
-_EMPTY_WORDS = frozenset(
-    "a an and as at by for from in is it of on or s set t the this to with w your "
-    "men mens men's man women womens women's woman boys boy's girls girl's kids kid's unisex".split()
-)
+_WORD = r"[^\W_]+(?:['’&][^\W_]+)*"
+_EMPTY = """a an and as at by for from in is it of on or s set t the this to with w your men mens men's
+man women womens women's woman boys boy's girls girl's kids kid's unisex"""
+_EMPTY_WORDS = frozenset(_EMPTY.split())
 _NAMING_COLUMNS = ("brand", "base_color", "gender", "article_type", "sub_category")
 
 
@@ -59,7 +58,7 @@ def title_phrases(
     """
     titles = catalog["title"].fill_null("").to_pylist()
     vectorizer = require("sklearn.feature_extraction.text", "build").CountVectorizer(
-        token_pattern=_TOKEN, ngram_range=(1, max_words), binary=True, dtype=np.int8,
+        token_pattern=_WORD, ngram_range=(1, max_words), binary=True, dtype=np.int8,
         min_df=min(min_count, max(len(titles), 1)),
     )  # fmt: skip
     try:
@@ -84,7 +83,7 @@ def _naming_words(catalog: pa.Table) -> frozenset[str]:
 
 
 def _forms(value: str) -> Iterable[str]:
-    for word in re.findall(_TOKEN, value.casefold()):
+    for word in re.findall(_WORD, value.casefold()):
         yield from (word, word.removesuffix("s"), word.removesuffix("es"))
 
 

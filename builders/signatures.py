@@ -22,20 +22,11 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Axis", "Level", "Signature", "SignatureRule", "signatures"]
+from .values import Axis, Ints
 
-Ints = npt.NDArray[np.int64]
+__all__ = ["Level", "Signature", "SignatureRule", "signatures"]
+
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One attribute as codes: row i says that product ``products[i]`` has value ``codes[i]``."""
-
-    name: str
-    values: Sequence[str]
-    products: Ints
-    codes: Ints
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ class Level:
         parents: (leaves,) number of the cluster of this level that holds each leaf.
         sizes: (clusters,) products.
         wanted: (clusters,) whether signatures are asked for.
-        siblings: (clusters, S) cluster numbers of the siblings compared with, -1 where there is none.
+        siblings: (clusters, S) numbers of the siblings compared with, -1 where there is none.
     """
 
     parents: Ints
@@ -103,7 +94,7 @@ def signatures(
         max_axes: longest combination.
 
     Returns:
-        ``result[level][rule][cluster]``: the signatures, best first; clusters without any are absent.
+        ``result[level][rule][cluster]``: the signatures, best first; clusters without are absent.
     """
     found: list[list[dict[int, list[Signature]]]] = [[{} for _ in rules] for _ in levels]
     floor = (min(rule.coverage for rule in rules), min(rule.precision for rule in rules))
