@@ -11,9 +11,10 @@ weights is refused, and code from a model's repository runs only if the configur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -33,6 +34,7 @@ __all__ = [
     "TextEncoder",
     "Vectors",
     "check_vectors",
+    "is_encoder",
     "load_text_encoder",
     "unit_rows",
 ]
@@ -98,8 +100,8 @@ class EncoderConfig:
         dtype: of the weights while encoding; vectors are float32 whatever it is.
         batch_size: texts per forward pass.
         max_length: tokens kept per text; None for the model's own limit.
-        query_prompt: put before every query, never before a document.
-        document_prompt: put before every document.
+        query_prompt: put before every query, never before a document; empty for the model's own.
+        document_prompt: put before every document; empty for the model's own.
         dim: dimensions of ``lsa``; lowered where the corpus has fewer.
         seed: of ``lsa``'s randomised decomposition.
         trust_remote_code: run Python code from the model's repository.
@@ -108,7 +110,7 @@ class EncoderConfig:
     revision: str | None = None
     device: str | None = None
     dtype: str = "float32"
-    batch_size: int = 64
+    batch_size: int = 32
     max_length: int | None = None
     query_prompt: str = ""
     document_prompt: str = ""
@@ -148,12 +150,12 @@ def load_text_encoder(
         if corpus is None:
             raise ConfigError("lsa learns from a corpus, and none was given.", given=name)
         return LsaEncoder(corpus, dim=settings.dim, seed=settings.seed)
-    if name == "minilm":
+    if name in ("minilm", _MINILM):
         return _minilm(settings)
     if Path(name).is_dir():
         folder = Path(name)
         return SentenceEncoder(folder, folder.resolve().name, _folder_hash(folder), settings)
-    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+    if is_encoder(name):
         folder, commit = _download(name, settings.revision)
         return SentenceEncoder(folder, name, commit, settings)
     raise ConfigError(
@@ -162,6 +164,12 @@ def load_text_encoder(
         allowed=ENCODER_NAMES,
         fix='Any Hub id ("owner/model") or folder of a sentence-transformers model works too.',
     )
+
+
+def is_encoder(name: str) -> bool:
+    """Whether a name can mean an encoder: a short name, a folder that is there, or a Hub id."""
+    hub_id = name.count("/") == 1 and not name.startswith((".", "/", "~")) and name[-1] != "/"
+    return name in ENCODER_NAMES or Path(name).is_dir() or hub_id
 
 
 def unit_rows(vectors: NDArray[Any]) -> Vectors:
@@ -204,25 +212,34 @@ class LsaEncoder:
     _CHUNK = 16_384
 
     def __init__(self, corpus: Sequence[str], dim: int = 256, seed: int = 0) -> None:
+        self._corpus, self._dim, self._seed = list(corpus), dim, seed
+        self.revision = digest("lsa-1", str(dim), str(seed), *self._corpus)[:16]
+
+    @cached_property
+    def _fitted(self) -> tuple[Any, Any]:
+        """The TF-IDF weighting and the projection, learnt on first use."""
         text = require("sklearn.feature_extraction.text", "build")
         decomposition = require("sklearn.decomposition", "build")
-        texts = list(corpus)
-        self._words = text.TfidfVectorizer(
+        words = text.TfidfVectorizer(
             ngram_range=(1, 2),
-            min_df=2 if len(texts) >= 1000 else 1,
+            min_df=2 if len(self._corpus) >= 1000 else 1,
             max_features=50_000,
             sublinear_tf=True,
             dtype=np.float32,
         )
         try:
-            counts = self._words.fit_transform(texts)
+            counts = words.fit_transform(self._corpus)
         except ValueError as error:  # scikit-learn: an empty vocabulary
             raise ModelError(
-                "lsa found no word in its corpus.", given=f"{len(texts)} texts"
+                "lsa found no word in its corpus.", given=f"{len(self._corpus)} texts"
             ) from error
-        self.dim = max(1, min(dim, min(counts.shape) - 1))
-        self._project = decomposition.TruncatedSVD(self.dim, random_state=seed).fit(counts)
-        self.revision = digest("lsa-1", str(self.dim), str(seed), *texts)[:16]
+        dim = max(1, min(self._dim, min(counts.shape) - 1))
+        return words, decomposition.TruncatedSVD(dim, random_state=self._seed).fit(counts)
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector; less than asked for where the corpus has fewer terms or texts."""
+        return int(self._fitted[1].n_components)
 
     @property
     def identity(self) -> str:
@@ -231,10 +248,11 @@ class LsaEncoder:
 
     def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
         """Unit vectors (N, dim); queries and documents are treated alike."""
+        words, projection = self._fitted
         found = np.empty((len(texts), self.dim), dtype=np.float32)
         for start in range(0, len(texts), self._CHUNK):
-            part = self._words.transform(texts[start : start + self._CHUNK])
-            found[start : start + self._CHUNK] = self._project.transform(part)
+            part = words.transform(texts[start : start + self._CHUNK])
+            found[start : start + self._CHUNK] = projection.transform(part)
         return unit_rows(found)
 
     def encode_images(self, images: Sequence[object]) -> Vectors:
@@ -243,27 +261,38 @@ class LsaEncoder:
 
 
 class SentenceEncoder:
-    """A sentence-transformers model read from a folder of safetensors."""
+    """A sentence-transformers model read from a folder of safetensors, on first use."""
 
     def __init__(self, folder: Path, name: str, revision: str, config: EncoderConfig) -> None:
         _refuse_pickled(folder, name)
+        self.name, self.revision = name, revision
+        self._folder, self._config = folder, config
+
+    @cached_property
+    def model(self) -> Any:
+        """The ``SentenceTransformer``, loaded when first asked for."""
         torch = require("torch", "build")
         library = require("sentence_transformers", "build")
-        self.name, self.revision, self._config = name, revision, config
+        config = self._config
         try:
             with _without_bars():
-                self._model = library.SentenceTransformer(
-                    str(folder),
+                model = library.SentenceTransformer(
+                    str(self._folder),
                     device=config.device,
                     trust_remote_code=config.trust_remote_code,
                     local_files_only=True,
                     model_kwargs={"use_safetensors": True, "dtype": getattr(torch, config.dtype)},
                 )
         except (OSError, ValueError, ImportError, KeyError) as error:
-            raise ModelError(f"{name} could not be loaded: {error}") from error
+            raise ModelError(f"{self.name} could not be loaded: {error}") from error
         if config.max_length is not None:
-            self._model.max_seq_length = config.max_length
-        self.dim = int(self._model.get_embedding_dimension())
+            model.max_seq_length = config.max_length
+        return model
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return int(self.model.get_embedding_dimension())
 
     @property
     def identity(self) -> str:
@@ -271,11 +300,6 @@ class SentenceEncoder:
         config = self._config
         parts = (config.dtype, str(config.max_length), config.query_prompt, config.document_prompt)
         return f"{self.name}@{self.revision}#{digest(*parts)[:8]}"
-
-    @property
-    def model(self) -> Any:
-        """The underlying ``SentenceTransformer``."""
-        return self._model
 
     def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
         """Unit vectors (N, dim) of N texts, the role's prompt put before each.
@@ -285,7 +309,9 @@ class SentenceEncoder:
         """
         config = self._config
         prompt = config.query_prompt if role == "query" else config.document_prompt
-        return self._encode(texts, prompt or None)
+        # encode_query and encode_document apply the prompts that the model itself declares.
+        call = self.model.encode_query if role == "query" else self.model.encode_document
+        return self._encode(call, texts, prompt or None)
 
     def encode_images(self, images: Sequence[object]) -> Vectors:
         """Unit vectors (N, dim) of N PIL images, by a model with an image tower.
@@ -294,15 +320,17 @@ class SentenceEncoder:
             ConfigError: the model reads text only.
             ModelError: as :meth:`encode`.
         """
-        if "image" not in self._model.modalities:
+        if "image" not in self.model.modalities:
             raise _text_only(self.name)
-        return self._encode(images, None)
+        return self._encode(self.model.encode, images, None)
 
-    def _encode(self, items: Sequence[object], prompt: str | None) -> Vectors:
+    def _encode(
+        self, call: Callable[..., Any], items: Sequence[object], prompt: str | None
+    ) -> Vectors:
         if not items:
             return np.empty((0, self.dim), dtype=np.float32)
         try:
-            found = self._model.encode(
+            found = call(
                 list(items),
                 prompt=prompt,
                 batch_size=self._config.batch_size,

@@ -1,0 +1,68 @@
+"""Dense retrievers (paper, Tables 12 and 13): cosine of a query's and a product's vector.
+
+In:  an encoder by name, and a folder in which vectors are kept.
+Out: cosines of pairs. Queries and pool products are encoded once for all four tasks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.retrievers.base import Scores
+from fashion_rq_bench.retrievers.encoders import EncoderConfig, TextEncoder, load_text_encoder
+from fashion_rq_bench.retrievers.vectors import Encodes, encode_texts, pair_cosines
+
+__all__ = ["Dense", "score_dense"]
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Any text encoder as a retriever.
+
+    Attributes:
+        name: an encoder's name, see ``load_text_encoder``.
+        config: how to run it.
+        cache: folder of finished vectors; nothing is kept if None.
+    """
+
+    name: str
+    config: EncoderConfig = field(default_factory=EncoderConfig)
+    cache: Path | None = None
+
+    @cached_property
+    def _encoder(self) -> TextEncoder:
+        return load_text_encoder(self.name, self.config)
+
+    @property
+    def identity(self) -> str:
+        """Weights and settings; of ``lsa`` the settings, since an edition fixes its corpus."""
+        if self.name == "lsa":
+            return f"lsa(dim={self.config.dim}, seed={self.config.seed})"
+        return self._encoder.identity
+
+    def score(self, collection: Collection) -> Scores:
+        """Cosine of every pair of the collection, shape (U,).
+
+        Raises:
+            ModelError: the model failed, or its vectors are unusable.
+        """
+        if self.name != "lsa":
+            return score_dense(self._encoder, collection, self.cache)
+        corpus = collection.texts.to_pylist()
+        return score_dense(load_text_encoder("lsa", self.config, corpus=corpus), collection, None)
+
+
+def score_dense(encoder: Encodes, collection: Collection, cache: Path | None) -> Scores:
+    """Cosine of every pair of a collection under an encoder, shape (U,)."""
+    pairs = collection.pairs
+    texts = collection.texts.take(pa.array(pairs.products)).to_pylist()
+    queries = encode_texts(encoder, pairs.queries, "query", cache=cache)
+    products = encode_texts(encoder, texts, "document", cache=cache)
+    place = np.searchsorted(pairs.products, pairs.product_index)
+    return pair_cosines(queries, products, pairs.query_index, place)

@@ -1,0 +1,115 @@
+"""Vectors of texts, each distinct text encoded once, kept on disk by identity and content.
+
+In:  an encoder, texts, and a folder for finished shards (or None).
+Out: (N, d) float32 unit vectors in the order of the texts; cosines of pairs.
+
+A shard's file is named by the encoder's identity, the role and the texts in it. Shards are cut
+from the sorted distinct texts, whatever is already there, so that an interrupted run and an
+uninterrupted one give the same bits (a forward pass depends on what else is in its batch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fashion_rq_bench._io import digest, read_parquet, write_parquet
+from fashion_rq_bench._progress import track
+from fashion_rq_bench.retrievers.encoders import Role, Vectors
+
+__all__ = ["SHARD", "Encodes", "encode_texts", "pair_cosines"]
+
+SHARD = 1024
+"""Texts per shard."""
+
+_PAIRS = 8192
+
+
+class Encodes(Protocol):
+    """The part of a ``TextEncoder`` that scoring needs."""
+
+    @property
+    def identity(self) -> str:
+        """Key of the function from text to vector."""
+        ...
+
+    def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
+        """Unit vectors (N, d)."""
+        ...
+
+
+def encode_texts(
+    encoder: Encodes, texts: Sequence[str], role: Role, *, cache: Path | None = None
+) -> Vectors:
+    """Unit vectors of texts, shape (N, d).
+
+    Args:
+        encoder: gives its ``identity`` and encodes lists of texts.
+        texts: N strings; equal ones are encoded once.
+        role: "query" or "document".
+        cache: folder of shards; nothing is kept if None.
+
+    Raises:
+        ModelError: from the encoder.
+    """
+    position = {text: row for row, text in enumerate(sorted(set(texts), key=_length_first))}
+    distinct = list(position)
+    folder = None if cache is None else cache / digest(encoder.identity, role)[:16]
+    shards = [
+        _shard(encoder, distinct[start : start + SHARD], role, folder)
+        for start in track(range(0, len(distinct), SHARD), f"encoding {role} texts")
+    ]
+    if not shards:
+        return encoder.encode([], role)
+    return np.concatenate(shards)[[position[text] for text in texts]]
+
+
+def pair_cosines(
+    queries: Vectors,
+    products: Vectors,
+    query_index: NDArray[np.int64],
+    product_index: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Dot product of U pairs of rows, in float64, so that equal vectors score equally.
+
+    Args:
+        queries: (Q, d) unit vectors.
+        products: (P, d) unit vectors.
+        query_index: (U,) rows of ``queries``.
+        product_index: (U,) rows of ``products``.
+
+    Returns:
+        (U,) cosines.
+    """
+    found = np.empty(len(query_index))
+    for start in range(0, len(query_index), _PAIRS):
+        part = slice(start, start + _PAIRS)
+        left = queries[query_index[part]].astype(np.float64)
+        right = products[product_index[part]].astype(np.float64)
+        found[part] = np.einsum("ud,ud->u", left, right)
+    return found
+
+
+def _length_first(text: str) -> tuple[int, str]:
+    return len(text), text
+
+
+def _shard(encoder: Encodes, texts: list[str], role: Role, folder: Path | None) -> Vectors:
+    if folder is None:
+        return encoder.encode(texts, role)
+    path = folder / f"{digest(*texts)[:32]}.parquet"
+    if not path.is_file():
+        vectors = encoder.encode(texts, role)
+        flat = pa.array(np.ascontiguousarray(vectors).ravel(), pa.float32())
+        column = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+        write_parquet(pa.table({"vector": column}), path)
+        return vectors
+    column = read_parquet(path)["vector"].combine_chunks()
+    width = column.type.list_size
+    found: Vectors = column.flatten().to_numpy().reshape(-1, width)
+    return found
