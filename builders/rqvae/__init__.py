@@ -1,1 +1,54 @@
-"""The residual-quantised autoencoder."""
+"""The residual-quantised autoencoder that turns embeddings into semantic IDs (paper, section 3).
+
+In:  product embeddings (N, d) and label columns per level.
+Out: a trained :class:`RQVAE`, semantic IDs (N, L), diagnostics.
+
+Names are imported on first use, so that reading a configuration does not import torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .assign import assign
+    from .config import RQVAEConfig
+    from .diagnostics import diagnose
+    from .exclusivity import exclusivity_loss
+    from .labels import label_columns
+    from .model import RQVAE
+    from .stage import SemanticIds, semantic_ids
+    from .train import learn
+
+__all__ = [
+    "RQVAE",
+    "RQVAEConfig",
+    "SemanticIds",
+    "assign",
+    "diagnose",
+    "exclusivity_loss",
+    "label_columns",
+    "learn",
+    "semantic_ids",
+]
+
+_HOMES = {
+    "RQVAE": "model",
+    "RQVAEConfig": "config",
+    "SemanticIds": "stage",
+    "assign": "assign",
+    "diagnose": "diagnostics",
+    "exclusivity_loss": "exclusivity",
+    "label_columns": "labels",
+    "learn": "train",
+    "semantic_ids": "stage",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value  # the submodule of the same name must not win
+    return value

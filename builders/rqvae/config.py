@@ -1,0 +1,169 @@
+"""Settings of the quantiser (paper, section 3; docs/design/0004-quantiser.md says why these).
+
+In:  nothing. Out: :class:`RQVAEConfig`. Imports no torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from fashion_rq_bench.errors import ConfigError
+
+__all__ = ["DEFAULT_LABELS", "PAPER_LABELS", "RQVAEConfig"]
+
+Labels = tuple[tuple[str, ...], ...]
+
+PAPER_LABELS: Labels = (
+    ("master_category",),
+    ("article_type",),
+    tuple(
+        f"article_type+{other}"
+        for other in (
+            "base_color",
+            "gender",
+            "usage",
+            "season",
+            "age_group",
+            "price_tier",
+            "fashion_type",
+        )
+    ),
+)
+"""Label columns per level as in the paper; ``a+b`` is the combination of two attributes."""
+
+DEFAULT_LABELS: Labels = (
+    ("article_type",),
+    ("article_type+gender",),
+    ("article_type+base_color+gender",),
+)
+"""Labels of the default recipe: type, then who wears it, then its colour."""
+
+RECIPES = ("default", "paper")
+PATHS = ("codebook", "straight-through")
+
+
+@dataclass(frozen=True)
+class RQVAEConfig:
+    """Every knob of model, loss and training.
+
+    Attributes:
+        levels: L, the length of a semantic ID.
+        codebook_size: K, at most 65,536. A small catalog gets a smaller K, so that
+            splitting does not empty its clusters: K^(L-1) × ``items_per_prefix`` ≤ N. The K in
+            force is in the diagnostics.
+        items_per_prefix: see ``codebook_size``; 0 keeps K whatever the catalog's size.
+        hidden: widths of the encoder's hidden layers; the decoder mirrors them.
+        latent: width of the quantised space.
+        beta: weight of the commitment loss (equation 3).
+        temperature: τ of the exclusivity loss (equation 4).
+        exclusivity: λ per level (one number is used for all levels); 0 switches it off.
+        gradient: "codebook" sends the exclusivity loss's gradient to the code vectors only,
+            "straight-through" to the encoder as well.
+        labels: label columns per level; "a+b" joins two attributes.
+        epochs: passes over the catalog.
+        min_steps: lower bound of optimiser steps; small catalogs get more epochs.
+        settle: share of the steps spent on the plain autoencoder before the codebooks start.
+        batch_size: at most a quarter of the catalog.
+        learning_rate: peak of AdamW's rate after a linear warm-up; falls to zero as a cosine.
+        weight_decay: AdamW's.
+        warmup: share of the steps that warm up.
+        clip: largest norm of the gradient.
+        held_out: share of the products kept from training, for the early stop.
+        patience: epochs without progress on held-out products before training stops.
+        bf16: run the encoder and decoder in bfloat16 while training (assignment is float32).
+        seed: of everything random.
+        min_perplexity: floor at every level, as a share of K; below it the build fails.
+        min_coverage: floor of the share of products inside qualifying leaves.
+        recipe: "default", or "paper" for the paper's literal settings.
+    """
+
+    levels: int = 3
+    codebook_size: int = 64
+    items_per_prefix: int = 10
+    hidden: tuple[int, ...] = (512, 256, 128)
+    latent: int = 32
+    beta: float = 0.25
+    temperature: float = 0.07
+    exclusivity: tuple[float, ...] = (0.005,)
+    gradient: str = "straight-through"
+    labels: Labels = DEFAULT_LABELS
+    epochs: int = 30
+    min_steps: int = 1200
+    settle: float = 0.1
+    batch_size: int = 1024
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    warmup: float = 0.05
+    clip: float = 1.0
+    held_out: float = 0.02
+    patience: int = 8
+    bf16: bool = False
+    seed: int = 0
+    min_perplexity: float = 0.15
+    min_coverage: float = 0.3
+    recipe: str = "default"
+
+    def __post_init__(self) -> None:
+        self._check_shape()
+        self._check_training()
+
+    def _check_shape(self) -> None:
+        if self.recipe not in RECIPES:
+            raise ConfigError("There is no such recipe.", given=self.recipe, allowed=RECIPES)
+        if self.gradient not in PATHS:
+            raise ConfigError(
+                "The exclusivity loss has no such gradient path.",
+                given=self.gradient,
+                allowed=PATHS,
+            )
+        if not 1 <= self.levels <= 16:
+            raise ConfigError("levels must be between 1 and 16.", given=self.levels)
+        if not 2 <= self.codebook_size <= 65_536:
+            raise ConfigError(
+                "codebook_size must be between 2 and 65,536 (codes are uint16).",
+                given=self.codebook_size,
+            )
+        if len(self.labels) != self.levels:
+            raise ConfigError(
+                f"labels needs one list of columns per level, that is {self.levels}.",
+                given=len(self.labels),
+                fix="Use an empty list for a level without supervision.",
+            )
+        if len(self.exclusivity) not in (1, self.levels) or min(self.exclusivity) < 0:
+            raise ConfigError(
+                f"exclusivity needs one number, or {self.levels} (one per level), none negative.",
+                given=self.exclusivity,
+            )
+        if self.latent < 1 or any(width < 1 for width in self.hidden):
+            raise ConfigError("Layer widths must be positive.", given=(*self.hidden, self.latent))
+
+    def _check_training(self) -> None:
+        positive = (
+            "epochs",
+            "batch_size",
+            "learning_rate",
+            "temperature",
+            "clip",
+        )
+        for name in positive:
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} must be positive.", given=getattr(self, name))
+        shares = ("settle", "warmup", "held_out", "min_perplexity", "min_coverage")
+        for name in shares:
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} is a share in [0, 1).", given=getattr(self, name))
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """λ per level."""
+        return self.exclusivity * (self.levels if len(self.exclusivity) == 1 else 1)
+
+    def resolved(self) -> RQVAEConfig:
+        """The settings in force: the paper's literal ones if ``recipe`` says so."""
+        if self.recipe == "default":
+            return self
+        return replace(self, labels=PAPER_LABELS, exclusivity=(0.05,), gradient="codebook")
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, for JSON."""
+        return asdict(self)

@@ -1,0 +1,243 @@
+"""What a hierarchy is worth, per level (paper, Tables 5 and 6, Figure 2; issue 4).
+
+In:  codes (N, L), the catalog, the attributes to look at.
+Out: one JSON-able dictionary; a text table and a plot of it; a check against floors.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fashion_rq_bench._optional import require
+from fashion_rq_bench.builders.hierarchy import (
+    HierarchyConfig,
+    Ints,
+    code_matrix,
+    hierarchy,
+    majority,
+    prefix_groups,
+)
+from fashion_rq_bench.errors import QualityError
+
+from .config import RQVAEConfig
+from .labels import attribute_codes, joined_codes
+
+__all__ = ["ATTRIBUTES", "check_floors", "diagnose", "nmi", "plot", "table"]
+
+ATTRIBUTES = (
+    "master_category",
+    "sub_category",
+    "article_type",
+    "gender",
+    "base_color",
+    "usage",
+    "season",
+    "brand",
+    "age_group",
+    "price_tier",
+)
+_COMBINATION = "article_type+base_color+gender"
+
+
+def diagnose(
+    semantic_ids: pa.Table,
+    catalog: pa.Table,
+    config: HierarchyConfig | None = None,
+    attributes: tuple[str, ...] = ATTRIBUTES,
+) -> dict[str, Any]:
+    """Diagnostics of semantic IDs.
+
+    Args:
+        semantic_ids: N rows of ``SEMANTIC_IDS``, in the catalog's order.
+        catalog: N products.
+        config: what qualifies (size, purity of the article type).
+        attributes: plain catalog columns to measure; absent ones are left out.
+
+    Returns:
+        ``levels``: per level the statistics of :func:`hierarchy` plus, per attribute, ``purity``
+        and ``mean_purity`` over all and over qualifying clusters, ``labelled`` (share of products
+        with a value) and ``nmi`` between prefix and value; ``split``: share of the combinations of
+        article type, colour and gender with at least ``min_size`` products that lie in more than
+        one prefix, and the mean number of prefixes per such combination. ``collisions``: share of
+        products whose whole semantic ID another product has. Undefined is NaN (null in JSON).
+    """
+    config = config or HierarchyConfig()
+    built = hierarchy(semantic_ids, catalog, config)
+    codes = code_matrix(semantic_ids, catalog)
+    present = [name for name in attributes if name in catalog.column_names]
+    labels = {name: attribute_codes(catalog, name) for name in present}
+    combination = _combination(catalog)
+    levels = []
+    for statistics in built.statistics:
+        level = statistics["level"]
+        group = prefix_groups(codes, level)[1]
+        rows = built.clusters.filter(pa.array(built.clusters["level"].to_numpy() == level))
+        keep = rows["qualifying"].to_numpy(zero_copy_only=False)
+        per_attribute = {name: _attribute(group, y, keep) for name, y in labels.items()}
+        split = _split(group, combination, config.min_size)
+        levels.append({**statistics, "attributes": per_attribute, "split": split})
+    _, leaf = prefix_groups(codes, codes.shape[1])
+    shared = np.bincount(leaf)[leaf] > 1
+    return {"products": len(catalog), "levels": levels, "collisions": float(shared.mean())}
+
+
+def _combination(catalog: pa.Table) -> Ints:
+    parts = [part for part in _COMBINATION.split("+") if part in catalog.column_names]
+    return joined_codes(catalog, "+".join(parts))
+
+
+def _attribute(
+    group: Ints, labels: Ints, keep: np.ndarray[Any, np.dtype[np.bool_]]
+) -> dict[str, Any]:
+    labelled, best, _ = majority(group, labels, len(keep))
+    return {
+        "labelled": float((labels >= 0).mean()),
+        "nmi": nmi(group, labels),
+        "all": _purity(labelled, best),
+        "qualifying": _purity(labelled[keep], best[keep]),
+    }
+
+
+def _purity(labelled: Ints, best: Ints) -> dict[str, float]:
+    known = labelled > 0
+    if not known.any():
+        return {"purity": math.nan, "mean_purity": math.nan}
+    return {
+        "purity": float(best.sum() / labelled.sum()),
+        "mean_purity": float((best[known] / labelled[known]).mean()),
+    }
+
+
+def nmi(group: Ints, labels: Ints) -> float:
+    """Normalised mutual information of prefix and value over labelled items, in [0, 1].
+
+    Arithmetic normalisation, as in scikit-learn. NaN where no item is labelled; 1 where both have a
+    single value.
+    """
+    known = labels >= 0
+    if not known.any():
+        return math.nan
+    a, b = group[known], labels[known]
+    joint = _entropy(np.unique(a * (int(b.max()) + 1) + b, return_counts=True)[1])
+    first, second = (_entropy(np.bincount(side)) for side in (a, b))
+    if first + second == 0:
+        return 1.0
+    return float(max(0.0, 2 * (first + second - joint) / (first + second)))
+
+
+def _entropy(counts: Ints) -> float:
+    share = counts[counts > 0] / counts.sum()
+    return float(-(share * np.log(share)).sum())
+
+
+def _split(group: Ints, labels: Ints, min_size: int) -> dict[str, float]:
+    """How far equal products are apart: combinations spread over several prefixes."""
+    known = labels >= 0
+    if not known.any():
+        return {"combinations": 0, "split": math.nan, "prefixes_per_combination": math.nan}
+    sizes = np.bincount(labels[known])
+    pairs = np.unique(labels[known] * (int(group.max()) + 1) + group[known])
+    spread = np.bincount(pairs // (int(group.max()) + 1), minlength=len(sizes))
+    frequent = sizes >= min_size
+    if not frequent.any():
+        return {"combinations": 0, "split": math.nan, "prefixes_per_combination": math.nan}
+    return {
+        "combinations": int(frequent.sum()),
+        "split": float((spread[frequent] > 1).mean()),
+        "prefixes_per_combination": float(spread[frequent].mean()),
+    }
+
+
+def check_floors(found: dict[str, Any], config: RQVAEConfig) -> None:
+    """Refuse a hierarchy that is collapsed or covers too little.
+
+    Raises:
+        QualityError: naming the level, the figure, the floor and what to change.
+    """
+    for level in found["levels"]:
+        floor = config.min_perplexity * config.codebook_size
+        if level["perplexity"] < floor:
+            raise QualityError(
+                f"The codes of level {level['level']} collapsed: perplexity "
+                f"{level['perplexity']:.1f} of {config.codebook_size}, the floor is {floor:.1f}.",
+                fix="Lower exclusivity for that level, train longer, or lower codebook_size; "
+                "min_perplexity sets the floor.",
+            )
+    coverage = found["levels"][-1]["coverage"]
+    if coverage < config.min_coverage:
+        raise QualityError(
+            f"Only {coverage:.1%} of the products lie in qualifying leaves, the floor is "
+            f"{config.min_coverage:.0%}.",
+            fix="Lower codebook_size (larger leaves) or raise exclusivity (purer ones); "
+            "min_coverage sets the floor.",
+        )
+
+
+def table(found: dict[str, Any]) -> str:
+    """Diagnostics as a plain-text table, one line per level."""
+    attributes = ("article_type", "base_color", "gender", "usage")
+    head = [
+        "level",
+        "clusters",
+        "mean",
+        "range",
+        "qualifying",
+        "mean",
+        "coverage",
+        "codes",
+        "perpl.",
+    ]
+    lines = [[*head, *attributes]]
+    for level in found["levels"]:
+        every, kept = level["all"], level["qualifying"]
+        values = [level["attributes"].get(name) for name in attributes]
+        purity = [f"{v['qualifying']['purity']:.3f}" if v else "-" for v in values]
+        lines.append(
+            [
+                str(level["level"]),
+                str(every["clusters"]),
+                f"{every['mean_size']:.1f}",
+                f"{every['smallest']}-{every['largest']}",
+                str(kept["clusters"]),
+                f"{kept['mean_size']:.1f}",
+                f"{level['coverage']:.3f}",
+                str(level["codes_used"]),
+                f"{level['perplexity']:.1f}",
+                *purity,
+            ]
+        )
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in lines
+    )
+
+
+def plot(found: dict[str, Any], path: Path) -> None:
+    """Purity of each attribute over qualifying clusters, and coverage, by level, as an image.
+
+    Raises:
+        MissingDependencyError: without matplotlib (extra ``report``).
+    """
+    figures = require("matplotlib.figure", "report")
+    figure = figures.Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot()
+    numbers = [level["level"] for level in found["levels"]]
+    for name in found["levels"][0]["attributes"]:
+        shares = [level["attributes"][name]["qualifying"]["purity"] for level in found["levels"]]
+        axes.plot(numbers, shares, marker="o", label=f"purity of {name}")
+    axes.plot(
+        numbers,
+        [level["coverage"] for level in found["levels"]],
+        "k--",
+        marker="s",
+        label="coverage",
+    )
+    axes.set(xlabel="level", ylabel="share", ylim=(0, 1.02), xticks=numbers)
+    axes.legend(fontsize="x-small")
+    figure.savefig(path)
