@@ -1,0 +1,71 @@
+"""Soft match of material, occasion, pattern and style: best similarity (paper 8.0.4).
+
+In:  lists of values of queries and products.
+Out: max over query value v and product value u of sim(v, u). A product without values is compared
+     by its description and, except for material, its category path, each as a single string.
+
+The catalog stage has already filled a product's values from articleAttributes, else from the
+vocabulary found in its title and description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fashion_rq_bench.comparators._base import ComparatorConfig
+from fashion_rq_bench.comparators._sides import LEVELS, Side, category_paths, column, text_side
+from fashion_rq_bench.similarity import Similarity
+from fashion_rq_bench.vocabulary import fold
+
+__all__ = ["MATERIAL", "OCCASION", "PATTERN", "STYLE", "SoftText"]
+
+
+@dataclass(frozen=True)
+class SoftText:
+    """Comparator of one soft attribute.
+
+    Attributes:
+        column: the products' column of value lists.
+        use_path: whether the category path stands in for missing values, beside the description.
+    """
+
+    column: str
+    use_path: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The products' columns that are read."""
+        return (self.column, "description", *(LEVELS if self.use_path else ()))
+
+    def query_value(self, value: str, /) -> str:
+        """The folded value."""
+        return fold(value)
+
+    def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> Side:
+        """Folded values, else the description as it stands and the category path."""
+        texts = [column(products, "description")]
+        if self.use_path:
+            texts.append(category_paths(products))
+        return text_side(column(products, self.column), texts)
+
+    def scores(
+        self,
+        queries: Sequence[str],
+        products: Sequence[str],
+        similarity: Similarity,
+        config: ComparatorConfig,
+        /,
+    ) -> NDArray[np.float64]:
+        """sim(v, u); symmetric where the similarity is."""
+        return similarity(queries, products)
+
+
+MATERIAL = SoftText("material", use_path=False)
+OCCASION = SoftText("occasion")
+PATTERN = SoftText("pattern")
+STYLE = SoftText("style")
