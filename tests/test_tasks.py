@@ -1,0 +1,337 @@
+"""Pools, their tables and every invariant of the four tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from planted import planted
+
+from fashion_rq_bench.builders.pools import TaskConfig, draw_pools, grades_from_codes, ragged_take
+from fashion_rq_bench.builders.strata import stratified_order
+from fashion_rq_bench.builders.tree import Tree, hash_ids, mix, salts
+from fashion_rq_bench.builders.twins import twins
+from fashion_rq_bench.errors import BuildError, ConfigError
+
+
+def draw(world, config=None, codes=None, keep=None):
+    groups = twins(world.catalog, world.catalog["title"].combine_chunks())
+    if keep is None:
+        keep = np.arange(len(world.catalog))
+    return draw_pools(
+        world.ids.take(keep),
+        (world.codes if codes is None else codes)[keep],
+        groups[keep],
+        world.clusters,
+        world.queries,
+        config or TaskConfig(),
+    )
+
+
+def by_anchor(pools, ids):
+    """prefix -> {product id: grade}, and query id -> {product id: target}."""
+    names = np.array(ids.to_pylist())
+    ranking = {
+        tuple(prefix): dict(
+            zip(names[pools.products[a:b]], pools.grades[a:b].tolist(), strict=True)
+        )
+        for prefix, a, b in zip(
+            pools.prefixes.tolist(), pools.offsets[:-1], pools.offsets[1:], strict=True
+        )
+    }
+    queries = np.array(pools.queries["query_id"].to_pylist())[pools.sibling_queries]
+    sibling = {
+        query: dict(
+            zip(names[pools.sibling_products[a:b]], pools.targets[a:b].tolist(), strict=True)
+        )
+        for query, a, b in zip(
+            queries, pools.sibling_offsets[:-1], pools.sibling_offsets[1:], strict=True
+        )
+    }
+    return ranking, sibling
+
+
+# ---------------------------------------------------------------- grades
+
+
+@pytest.mark.parametrize(
+    ("anchor", "product", "grade"),
+    [
+        ([1, 2, 3], [1, 2, 3], 3),
+        ([1, 2, 3], [1, 2, 4], 2),
+        ([1, 2, 3], [1, 5, 3], 1),
+        ([1, 2, 3], [7, 2, 3], 0),
+        ([1, 2, 3, 4], [1, 2, 3, 4], 3),
+        ([1, 2, 3, 4], [1, 2, 3, 0], 2),
+        ([1, 2, 3, 4], [1, 2, 0, 4], 1),
+        ([1, 2, 3, 4], [1, 0, 3, 4], 1),
+        ([1, 2, 3, 4], [0, 2, 3, 4], 0),
+    ],
+)
+def test_grade_is_read_off_the_shared_prefix(anchor, product, grade):
+    assert grades_from_codes(np.array([anchor]), np.array([product])).tolist() == [grade]
+
+
+# ---------------------------------------------------------------- pools
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 2**32),
+    products=st.integers(60, 700),
+    branching=st.sampled_from([(2, 2, 3), (3, 3, 5), (4, 2, 8), (3, 2, 2, 4)]),
+    duplicates=st.sampled_from([0.0, 0.3, 0.9]),
+)
+def test_pools_hold_their_invariants_on_random_trees(seed, products, branching, duplicates):
+    world = planted(seed % 1000, products, branching, duplicates=duplicates)
+    config = TaskConfig(seed=seed)
+    try:
+        pools = draw(world, config)
+    except BuildError:
+        return
+    code = dict(zip(world.ids.to_pylist(), map(tuple, world.codes.tolist()), strict=True))
+    title = dict(zip(world.ids.to_pylist(), world.catalog["title"].to_pylist(), strict=True))
+    ranking, sibling = by_anchor(pools, world.ids)
+    for prefix, pool in ranking.items():
+        assert 12 <= len(pool) <= 15
+        assert list(pool) == sorted(pool)
+        assert len({title[product].lower() for product in pool}) == len(pool)
+        for product, grade in pool.items():
+            shared = next((i for i in range(len(prefix)) if code[product][i] != prefix[i]), None)
+            expected = {None: 3, len(prefix) - 1: 2, 0: 0}.get(shared, 1)
+            assert grade == expected
+        counts = np.bincount(list(pool.values()), minlength=4)
+        assert counts[3] >= 1
+        assert (counts <= [4, 4, 4, 3]).all()
+    small = np.add.reduceat(pools.in_classification, pools.offsets[:-1])
+    assert ((small == 7) | (small == 8)).all()
+    for pool in sibling.values():
+        assert 4 <= len(pool) <= 5
+        assert sum(pool.values()) == 1
+        leaves = {code[product] for product in pool}
+        assert len(leaves) == len(pool)
+        assert len({leaf[:-1] for leaf in leaves}) == 1
+        assert len({title[product].lower() for product in pool}) == len(pool)
+
+
+def test_a_twin_of_a_better_tier_is_never_drawn():
+    """Every sibling of the anchor is a twin of an Exact product, save those of one leaf."""
+    world = planted(3, 900, duplicates=0.0)
+    codes = world.codes
+    anchor = codes[0]
+    exact = np.flatnonzero((codes == anchor).all(axis=1))
+    siblings = np.flatnonzero((codes[:, :2] == anchor[:2]).all(axis=1) & (codes[:, 2] != anchor[2]))
+    groups = np.arange(len(codes))
+    groups[siblings[5:]] = exact[0]
+    tree = Tree.build(codes, groups, hash_ids(world.ids.to_pylist()))
+    salt = salts(0, anchor.tolist(), 1)[0]
+    found = tree.candidates(int(exact[0]), 2, 3, salt, None)
+    assert set(found.tolist()) == set(siblings[:5].tolist())
+    assert len(tree.candidates(int(exact[0]), 3, None, salt, None)) == len(exact)
+
+
+def test_a_seed_gives_the_same_pools_and_another_seed_others():
+    world = planted(1)
+    first, again, other = (by_anchor(draw(world, TaskConfig(seed=s)), world.ids) for s in (5, 5, 6))
+    assert first == again
+    assert first[0].keys() == other[0].keys()
+    assert first != other
+
+
+def test_the_order_of_the_catalog_does_not_matter():
+    world = planted(2)
+    shuffled = np.random.default_rng(0).permutation(len(world.catalog))
+    plain = draw(world)
+    mixed = draw(world, keep=shuffled)
+    assert by_anchor(plain, world.ids) == by_anchor(mixed, world.ids.take(shuffled))
+
+
+def test_changing_one_cluster_leaves_every_other_pool_untouched():
+    """One leaf loses half its products: only pools that held one of them change."""
+    world = planted(4, 3000, (4, 4, 6))
+    before, before_sibling = by_anchor(draw(world), world.ids)
+    leaf = world.codes[0]
+    members = np.flatnonzero((world.codes == leaf).all(axis=1))
+    gone = members[: len(members) // 2]
+    keep = np.setdiff1d(np.arange(len(world.catalog)), gone)
+    gone_ids = set(world.ids.take(gone).to_pylist())
+    after, after_sibling = by_anchor(draw(world, keep=keep), world.ids.take(keep))
+    assert before.keys() == after.keys()
+    touched = {prefix for prefix in before if before[prefix] != after[prefix]}
+    assert touched == {prefix for prefix in before if gone_ids & before[prefix].keys()}
+    for prefix in touched:
+        assert len(before[prefix].keys() - after[prefix].keys() - gone_ids) <= len(gone_ids)
+    for query in before_sibling:
+        if not gone_ids & before_sibling[query].keys():
+            assert before_sibling[query] == after_sibling[query]
+
+
+def test_moving_a_product_changes_only_pools_it_leaves_or_enters():
+    world = planted(5, 3000, (4, 4, 6), duplicates=0.0)
+    codes = world.codes.copy()
+    moved = int(np.flatnonzero((codes == codes[0]).all(axis=1))[0])
+    codes[moved] = (3, 3, 0)
+    before, _ = by_anchor(draw(world), world.ids)
+    after, _ = by_anchor(draw(world, codes=codes), world.ids)
+    product = world.ids[moved].as_py()
+    for prefix in before:
+        if product not in before[prefix] and product not in after[prefix]:
+            assert before[prefix] == after[prefix]
+
+
+def test_other_queries_of_an_anchor_do_not_change_a_pool():
+    world = planted(6)
+    fewer = world.queries.filter(
+        np.array([not name.endswith(".1") for name in world.queries["query_id"].to_pylist()])
+    )
+    less = type(world)(world.catalog, world.semantic_ids, world.clusters, fewer)
+    all_ranking, all_sibling = by_anchor(draw(world), world.ids)
+    ranking, sibling = by_anchor(draw(less), world.ids)
+    assert ranking == all_ranking
+    assert sibling == {query: all_sibling[query] for query in sibling}
+    assert 0 < len(sibling) < len(all_sibling)
+
+
+def test_every_product_of_a_tier_has_the_same_chance():
+    """Inclusion counts over seeds agree with a uniform draw (chi-square, five sigma)."""
+    ids = [f"p{i}" for i in range(3000)]
+    codes = np.zeros((3000, 3), dtype=np.int64)
+    codes[:, 0] = np.arange(3000) % 3
+    tree = Tree.build(codes, np.arange(3000), hash_ids(ids))
+    drawn = np.concatenate(
+        [tree.candidates(0, 0, 1, salts(seed, (0, 0, 0), 1)[0], 4)[:4] for seed in range(2500)]
+    )
+    counts = np.bincount(drawn, minlength=3000)
+    assert counts[codes[:, 0] == 0].sum() == 0
+    others = counts[codes[:, 0] != 0]
+    expected = others.sum() / 2000
+    chi_square = ((others - expected) ** 2 / expected).sum()
+    assert abs(chi_square - 1999) < 5 * np.sqrt(2 * 1999)
+
+
+def test_a_window_without_candidates_is_widened():
+    """A leaf that is nearly its whole parent leaves three siblings among 2,000 products."""
+    codes = np.zeros((2000, 3), dtype=np.int64)
+    codes[[7, 700, 1500], 2] = 1
+    tree = Tree.build(codes, np.arange(2000), hash_ids(f"p{i}" for i in range(2000)))
+    found = tree.candidates(0, 2, 3, salts(0, (0, 0, 0), 1)[0], 3)
+    assert sorted(found.tolist()) == [7, 700, 1500]
+
+
+def test_targets_of_an_anchor_differ_between_queries():
+    world = planted(7, queries=8)
+    _, sibling = by_anchor(draw(world), world.ids)
+    targets: dict[str, set[str]] = {}
+    for query, pool in sibling.items():
+        target = next(product for product, is_target in pool.items() if is_target)
+        targets.setdefault(query.split(".")[0], set()).add(target)
+    assert max(map(len, targets.values())) > 3
+
+
+# ---------------------------------------------------------------- anchors
+
+
+def test_what_is_no_anchor_is_counted_by_reason():
+    world = planted(8, 2000)
+    leaves = int((np.asarray(world.clusters["level"]) == 3).sum())
+    some = world.queries.filter(
+        np.array([not name.startswith("q0-0-0.") for name in world.queries["query_id"].to_pylist()])
+    )
+    less = type(world)(world.catalog, world.semantic_ids, world.clusters, some)
+    pools = draw(less, TaskConfig(max_anchors=10))
+    counts = pools.counts
+    assert counts["qualifying_leaves"] == leaves
+    assert counts["anchors"] == len(pools.prefixes) == 10
+    assert counts["not_anchors"]["no query"] == 1
+    assert counts["anchors"] + sum(counts["not_anchors"].values()) == leaves
+
+
+def test_an_anchor_whose_pool_is_short_is_left_out():
+    """Leaves that are alone in their level-2 node have no Sibling: 3 + 0 + 4 + 4 is under 12."""
+    world = planted(9, 900, (3, 4, 1))
+    with pytest.raises(BuildError, match="T1 pool under 12"):
+        draw(world)
+
+
+def test_too_few_sibling_leaves_skip_t3_and_are_counted():
+    world = planted(10, 900, (3, 3, 3))
+    pools = draw(world)
+    assert len(pools.sibling_queries) == 0
+    assert pools.counts["without_sibling_task"] == {"under 3 sibling leaves": len(pools.prefixes)}
+
+
+def test_two_levels_are_refused():
+    world = planted(11)
+    with pytest.raises(ConfigError, match="three levels"):
+        draw(world, codes=world.codes[:, :2])
+
+
+def test_queries_of_unknown_clusters_are_refused():
+    world = planted(12)
+    fewer = world.clusters.filter(np.arange(len(world.clusters)) != len(world.clusters) - 1)
+    with pytest.raises(BuildError, match="do not qualify"):
+        draw(type(world)(world.catalog, world.semantic_ids, fewer, world.queries))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"ranking": (0, 4, 4, 4)},
+        {"classification": (4, 2, 2, 2)},
+        {"min_ranking": 16},
+        {"min_classification": 9},
+        {"min_distractors": 5},
+        {"max_anchors": 0},
+        {"seed": -1},
+    ],
+)
+def test_impossible_settings_are_refused(bad):
+    with pytest.raises(ConfigError):
+        TaskConfig(**bad)
+
+
+# ---------------------------------------------------------------- strata
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=80))
+def test_samples_are_nested_proportional_and_hold_every_label(labels):
+    keys = mix(np.arange(len(labels), dtype=np.uint64))
+    order = stratified_order(labels, keys)
+    assert sorted(order.tolist()) == list(range(len(labels)))
+    kinds = sorted(set(labels))
+    total = np.array([labels.count(kind) for kind in kinds])
+    for size in range(1, len(labels) + 1):
+        chosen = [labels[place] for place in order[:size]]
+        seats = np.array([chosen.count(kind) for kind in kinds])
+        if size < len(kinds):
+            assert seats.max() == 1
+            assert total[seats == 1].min() >= total[seats == 0].max()
+        else:
+            assert seats.min() >= 1
+
+
+def test_seats_follow_the_method_of_equal_proportions():
+    """8 a, 3 b, 1 c: first one each, then 8/√2 = 5.7, 8/√6 = 3.3, 8/√12 = 2.3, 3/√2 = 2.1, …"""
+    labels = list("aaaaaaaabbbc")
+    order = stratified_order(labels, mix(np.arange(12, dtype=np.uint64)))
+    assert "".join(labels[place] for place in order[:8]) == "abcaaab" + "a"
+
+
+# ---------------------------------------------------------------- small parts
+
+
+def test_ragged_take_repeats_and_reorders_lists():
+    positions, offsets = ragged_take(np.array([0, 2, 2, 5]), np.array([2, 0, 1, 2]))
+    assert positions.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+    assert offsets.tolist() == [0, 3, 5, 5, 8]
+
+
+def test_hashes_are_the_same_everywhere():
+    """Values by hashlib's own integers and by SplitMix64 in Python's arithmetic."""
+    assert hash_ids(["a", "é"]).tolist() == [3405396810240292928, 3394012004367669963]
+    assert mix(np.array([1, 2**64 - 1], dtype=np.uint64)).tolist() == [
+        6238072747940578789,
+        13029008266876403067,
+    ]
