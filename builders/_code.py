@@ -1,7 +1,8 @@
 """A digest of the code that a stage runs.
 
 In:  the name of a module of this package.
-Out: SHA-256 over its source and that of every module of this package it imports, directly or not.
+Out: SHA-256 over its source, that of every module of this package it imports, directly or not,
+     and the package's own data (vocabularies, colours; not the embedded edition).
 
 A finished stage is reused only while this digest stands, so a change of code redoes exactly the
 stages that it can reach.
@@ -10,6 +11,7 @@ stages that it can reach.
 from __future__ import annotations
 
 import ast
+import importlib.resources
 import importlib.util
 from functools import cache
 from pathlib import Path
@@ -33,7 +35,13 @@ def code_digest(module: str) -> str:
             continue
         seen[name] = source
         waiting.extend(_imports(name, source))
-    return digest(*(part for name in sorted(seen) for part in (name, seen[name])))
+    parts = [part for name in sorted(seen) for part in (name, seen[name])]
+    return digest(*parts, *_data())
+
+
+def _data() -> list[bytes]:
+    files = Path(str(importlib.resources.files(_ROOT))) / "data"
+    return [path.read_bytes() for path in sorted(files.glob("*.*"))]
 
 
 def _source(name: str) -> bytes | None:
@@ -46,13 +54,15 @@ def _source(name: str) -> bytes | None:
 
 
 def _imports(name: str, source: bytes) -> list[str]:
+    spec = importlib.util.find_spec(name)
+    package = (spec.parent if spec else None) or _ROOT
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found.append(node.module)
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            found += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
     return [item for item in found if item.startswith(f"{_ROOT}.") and _exists(item)]
 
 

@@ -25,6 +25,10 @@ __all__ = ["Stage", "StageRun", "Workshop"]
 Fill = Callable[[Mapping[str, Path], Path], None]
 
 
+def _always(folder: Path) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Stage:
     """What a stage depends on and how it fills its folder.
@@ -36,6 +40,7 @@ class Stage:
         config: a frozen dataclass, or a tuple of them.
         fill: writes the stage's files into a folder, given the folders it needs.
         fingerprint: content of inputs that come from outside the build, in the key too.
+        intact: whether what a finished run wrote outside its folder is still there.
     """
 
     name: str
@@ -44,6 +49,7 @@ class Stage:
     config: object
     fill: Fill
     fingerprint: str = ""
+    intact: Callable[[Path], bool] = _always
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,9 @@ class Workshop:
         key = self.key(stage)
         folder = self.work / f"{stage.name}-{key[:16]}"
         started = time.perf_counter()
-        reused = folder.is_dir()
+        reused = folder.is_dir() and stage.intact(folder)
         if not reused:
+            shutil.rmtree(folder, ignore_errors=True)
             self._fill(stage, folder)
         run = StageRun(stage.name, key, folder, reused, time.perf_counter() - started)
         self.runs[stage.name] = run

@@ -11,12 +11,14 @@ module only reads and writes their tables. A stage that finished before is not r
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 
 from fashion_rq_bench import _config
@@ -30,20 +32,27 @@ from fashion_rq_bench._io import (
 )
 from fashion_rq_bench.builders._stages import Stage, StageRun, Workshop
 from fashion_rq_bench.builders.catalog import CatalogConfig, read_catalog, write_catalog
+from fashion_rq_bench.builders.catalog.text import product_text
 from fashion_rq_bench.builders.context import ContextConfig, context
 from fashion_rq_bench.builders.edition import write_edition
 from fashion_rq_bench.builders.embedding import EmbeddingConfig, embed
 from fashion_rq_bench.builders.hierarchy import HierarchyConfig, hierarchy
 from fashion_rq_bench.builders.queries import QueryConfig, generate
 from fashion_rq_bench.builders.rqvae import RQVAEConfig, semantic_ids
-from fashion_rq_bench.builders.strings import strings
-from fashion_rq_bench.builders.tasks import TaskConfig, tasks
+from fashion_rq_bench.builders.rqvae.checkpoint import save_model
+from fashion_rq_bench.builders.strings import KnownStrings, strings
+from fashion_rq_bench.builders.tasks import TaskConfig, candidate_pools, tasks
 from fashion_rq_bench.edition import Edition
-from fashion_rq_bench.errors import BuildError, ConfigError
-from fashion_rq_bench.retrievers.encoders import EncoderConfig, load_text_encoder
+from fashion_rq_bench.errors import BuildError, ConfigError, EditionError, InputError
+from fashion_rq_bench.retrievers.encoders import load_text_encoder
+from fashion_rq_bench.schema import CORPUS, SEMANTIC_IDS, TASK_CONFIGS
 from fashion_rq_bench.similarity import StringTable
 
 __all__ = ["STAGES", "BuildConfig", "BuildResult", "build"]
+
+Folders = Mapping[str, Path]
+
+_PACKAGE = "fashion_rq_bench.builders"
 
 STAGES = (
     "catalog",
@@ -155,6 +164,7 @@ def build(
     if until not in STAGES:
         raise ConfigError("There is no stage of this name.", given=until, allowed=STAGES)
     work = out / ".work"
+    _check_writable(out)
     with _locked(work):
         workshop = Workshop(work)
         for stage in _stages(source, out, work, config):
@@ -162,53 +172,233 @@ def build(
             report(stage.name, workshop.run(stage))
             if stage.name == until:
                 break
-        edition_id = None
-        if until == "edition":
-            edition_id = _publish(workshop, out, config)
-    return BuildResult(out, tuple(workshop.runs.values()), edition_id)
+    return BuildResult(out, tuple(workshop.runs.values()), _edition_id(workshop))
 
 
-def _locked(work: Path) -> FileLock:
+def _edition_id(workshop: Workshop) -> str | None:
+    last = workshop.runs.get("edition")
+    return str(read_json(last.folder / "id.json")["id"]) if last else None
+
+
+@contextmanager
+def _locked(work: Path) -> Iterator[None]:
+    """Hold the output folder for this build alone; the lock goes with the process that holds it."""
     try:
         work.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(work / "lock", timeout=0)
-        lock.acquire()
-        lock.release()
+        with FileLock(work / "lock", timeout=0):
+            yield
     except Timeout as error:
         raise BuildError(
             "Another build is writing to this folder.",
             given=str(work.parent),
             fix="Wait for it, or give another --out.",
         ) from error
+
+
+def _check_writable(out: Path) -> None:
+    try:
+        (out / ".work").mkdir(parents=True, exist_ok=True)
+        (out / ".work" / "lock").touch()
     except OSError as error:
-        raise BuildError(
+        raise InputError(
             f"The output folder cannot be written: {error.strerror}.",
-            given=str(work.parent),
+            given=str(out),
             fix="Give a folder you may write to: --out PATH.",
         ) from error
-    return lock
 
 
 def _stages(source: str | Path, out: Path, work: Path, config: BuildConfig) -> list[Stage]:
-    """The eight stages, in order, as closures over this build's settings."""
-    fills = _Fills(source, work, config)
-    base = "fashion_rq_bench.builders."
-    reused = _reuse_fingerprint(config)
+    """The eight stages, in order."""
+    fills = _Fills(source, out, work, config)
+    reused = digest(_reused(config).id) if config.reuse else ""
+    declared = digest(config.text_encoder, reused)
+    before = {name: STAGES[: STAGES.index(name)] for name in STAGES}
+    whole = tuple(getattr(config, name) for name in STAGES[:-1])
     table: list[tuple[str, tuple[str, ...], object, str]] = [
         ("catalog", (), config.catalog, _fingerprint(source)),
         ("embedding", ("catalog",), config.embedding, ""),
-        ("rqvae", ("catalog", "embedding"), config.rqvae, reused),
+        ("rqvae", before["rqvae"], (config.rqvae, config.hierarchy), reused),
         ("hierarchy", ("catalog", "rqvae"), config.hierarchy, ""),
-        ("context", ("catalog", "embedding", "rqvae", "hierarchy"), config.context, ""),
+        ("context", before["context"], config.context, ""),
         ("queries", ("catalog", "rqvae", "context"), config.queries, ""),
-        (
-            "tasks",
-            ("catalog", "rqvae", "hierarchy", "queries"),
-            config.tasks,
-            digest(config.text_encoder, reused),
-        ),
+        ("tasks", ("catalog", "rqvae", "hierarchy", "queries"), config.tasks, declared),
+        ("edition", before["edition"], whole, digest(config.name)),
     ]
-    return [
-        Stage(name, base + name, needs, settings, getattr(fills, name), fingerprint)
+    stages = [
+        Stage(name, f"{_PACKAGE}.{name}", needs, settings, getattr(fills, name), fingerprint)
         for name, needs, settings, fingerprint in table
     ]
+    return [*stages[:-1], dataclasses.replace(stages[-1], intact=fills.published)]
+
+
+@dataclass(frozen=True)
+class _Fills:
+    """Each method reads the tables of earlier stages and writes its own into ``to``."""
+
+    source: str | Path
+    out: Path
+    work: Path
+    config: BuildConfig
+
+    def catalog(self, done: Folders, to: Path) -> None:
+        write_catalog(read_catalog(self.source, self.config.catalog), to)
+
+    def embedding(self, done: Folders, to: Path) -> None:
+        folder = Path(self.source)
+        images = folder if folder.is_dir() else folder.parent
+        catalog = _table(done, "catalog", "catalog")
+        cache = self.work / "cache"
+        made = embed(catalog, self.config.embedding, cache=cache, images=images)
+        write_parquet(made, to / "embeddings.parquet")
+
+    def rqvae(self, done: Folders, to: Path) -> None:
+        catalog = _table(done, "catalog", "catalog")
+        if self.config.reuse:
+            kept = _kept_semantic_ids(_reused(self.config), catalog)
+            write_parquet(kept, to / "semantic_ids.parquet")
+            write_json({"reused": self.config.reuse}, to / "diagnostics.json")
+            return
+        made = semantic_ids(
+            catalog,
+            _table(done, "embedding", "embeddings"),
+            self.config.rqvae,
+            checkpoint=self.work / "cache" / "rqvae",
+            qualifying=self.config.hierarchy,
+        )
+        write_parquet(made.table, to / "semantic_ids.parquet")
+        write_json(made.diagnostics, to / "diagnostics.json")
+        save_model(made.model, to)
+
+    def hierarchy(self, done: Folders, to: Path) -> None:
+        ids, catalog = _table(done, "rqvae", "semantic_ids"), _table(done, "catalog", "catalog")
+        made = hierarchy(ids, catalog, self.config.hierarchy)
+        write_parquet(made.clusters, to / "clusters.parquet")
+        write_json(made.statistics, to / "statistics.json")
+
+    def context(self, done: Folders, to: Path) -> None:
+        made = context(
+            _table(done, "catalog", "catalog"),
+            _table(done, "rqvae", "semantic_ids"),
+            _table(done, "hierarchy", "clusters"),
+            _table(done, "embedding", "embeddings"),
+            self.config.context,
+        )
+        write_parquet(made, to / "clusters.parquet")
+
+    def queries(self, done: Folders, to: Path) -> None:
+        made = generate(
+            _table(done, "context", "clusters"),
+            _table(done, "catalog", "catalog"),
+            _table(done, "rqvae", "semantic_ids"),
+            self.config.queries,
+        )
+        write_parquet(made.table, to / "queries.parquet")
+        write_json(made.report, to / "report.json")
+
+    def tasks(self, done: Folders, to: Path) -> None:
+        catalog = _table(done, "catalog", "catalog")
+        ids, clusters = _table(done, "rqvae", "semantic_ids"), _table(done, "hierarchy", "clusters")
+        queries = _table(done, "queries", "queries")
+        encoder = load_text_encoder(self.config.text_encoder)
+        pools = candidate_pools(catalog, ids, clusters, queries, self.config.tasks)
+        vectors = strings(catalog, queries, pools, encoder, reuse=_known_strings(self.config))
+        similarity = StringTable(vectors, encoder.name)
+        made = tasks(catalog, ids, clusters, queries, similarity, self.config.tasks, pools=pools)
+        for name in TASK_CONFIGS:
+            write_parquet(getattr(made, name), to / f"{name}.parquet")
+        write_parquet(vectors, to / "strings.parquet")
+        declared = {"name": encoder.name, "revision": encoder.revision}
+        write_json({**made.report, "encoder": declared}, to / "report.json")
+
+    def edition(self, done: Folders, to: Path) -> None:
+        catalog = _table(done, "catalog", "catalog")
+        tables = {name: _table(done, "tasks", name) for name in (*TASK_CONFIGS, "strings")}
+        tables["queries"] = _table(done, "queries", "queries")
+        tables["clusters"] = _table(done, "context", "clusters")
+        tables["corpus"] = _corpus(catalog, _table(done, "rqvae", "semantic_ids"))
+        report = read_json(done["tasks"] / "report.json")
+        edition_id = write_edition(
+            self.out,
+            tables,
+            name=self.config.name,
+            config=_config.to_mapping(self.config),
+            reports={
+                "catalog": read_json(done["catalog"] / "catalog_report.json"),
+                "rqvae": read_json(done["rqvae"] / "diagnostics.json"),
+                "hierarchy": read_json(done["hierarchy"] / "statistics.json"),
+                "queries": read_json(done["queries"] / "report.json"),
+                "quality": report,
+            },
+            provenance={"catalog": _provenance(self.source), "encoder": report["encoder"]},
+        )
+        write_json({"id": edition_id}, to / "id.json")
+
+    def published(self, folder: Path) -> bool:
+        """Whether the edition that a finished run wrote still stands in the output folder."""
+        try:
+            edition = Edition.open(self.out)
+            edition.verify()
+        except EditionError:
+            return False
+        return edition.id == read_json(folder / "id.json")["id"]
+
+
+def _table(done: Folders, stage: str, name: str) -> pa.Table:
+    return read_parquet(done[stage] / f"{name}.parquet")
+
+
+def _corpus(catalog: pa.Table, semantic_ids: pa.Table) -> pa.Table:
+    text = product_text(catalog)
+    columns = {**{name: catalog[name] for name in catalog.column_names}, "text": text}
+    columns["semantic_id"] = semantic_ids["semantic_id"]
+    return pa.table([columns[name] for name in CORPUS.names], schema=CORPUS)
+
+
+def _reused(config: BuildConfig) -> Edition:
+    return Edition.open(str(config.reuse))
+
+
+def _known_strings(config: BuildConfig) -> KnownStrings | None:
+    if not config.reuse:
+        return None
+    edition = _reused(config)
+    return KnownStrings(edition.table("strings"), edition.encoder)
+
+
+def _kept_semantic_ids(edition: Edition, catalog: pa.Table) -> pa.Table:
+    """The semantic IDs of ``edition``, in the catalog's order."""
+    kept = edition.table("corpus", ["product_id", "semantic_id"])
+    rows = pc.index_in(catalog["product_id"], value_set=kept["product_id"])
+    if rows.null_count:
+        raise BuildError(
+            f"{rows.null_count:,} products of this catalog are not in the edition to reuse.",
+            given=edition.name,
+            fix="Give the catalog that the edition was built from, or build without --reuse.",
+        )
+    return kept.take(rows).cast(SEMANTIC_IDS)
+
+
+def _fingerprint(source: str | Path) -> str:
+    """What tells whether an outside catalog has changed: contents of files, names and sizes.
+
+    Product records and photos of a folder count by name, size and time of change; reading tens of
+    thousands of them only to see that nothing happened would cost more than the stage.
+    """
+    path = Path(source)
+    if path.is_file():
+        return file_sha256(path)
+    if not path.is_dir():
+        return str(source)
+    entries = []
+    for item in sorted(path.rglob("*")):
+        if item.is_file():
+            stat = item.stat()
+            entries.append(f"{item.relative_to(path)}:{stat.st_size}:{stat.st_mtime_ns}")
+    return digest(*entries)
+
+
+def _provenance(source: str | Path) -> dict[str, str]:
+    if str(source).startswith("synthetic:"):
+        text = "a synthetic catalog, generated by this package"
+        return {"source": text, "license": "apache-2.0"}
+    return {"source": Path(source).name, "license": "other"}

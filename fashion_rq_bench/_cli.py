@@ -102,7 +102,7 @@ def build(source: str, out: Path, values: Mapping[str, Any], *, until: str, quie
     plan = pipeline.STAGES[: pipeline.STAGES.index(until) + 1] if until in pipeline.STAGES else ()
     _say(f"Building {out} from {source}: {', '.join(plan)}.")
     result = pipeline.build(source, out, config, until=until, report=report)
-    return Shown(*stage_summary(result, until))
+    return Shown(*stage_summary(result))
 
 
 def _say(text: str) -> None:
