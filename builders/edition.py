@@ -5,8 +5,9 @@ In:  the eight tables, a name, the resolved configuration, what the stages measu
 Out: ``CONFIG/test-*.parquet`` for every config, README.md (the card), report.json,
      catalog_report.json, croissant.json, and last of all edition.json, the manifest with the id.
 
-Everything is checked and written beside the final place first. A build that fails leaves the folder
-as it was; files that no edition wrote are never touched. Configs are those of the paper's section 4.
+Everything is checked and written beside the final place first. A build that fails leaves the
+folder as it was; files that no edition wrote are never touched. Configs are those of the paper's
+section 4.
 """
 
 from __future__ import annotations

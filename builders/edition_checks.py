@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import BuildError
-from fashion_rq_bench.schema import CATALOG, CONFIGS, INTENT, Grade, schema_of
+from fashion_rq_bench.schema import CATALOG, CONFIGS, INTENT, TASK_CONFIGS, Grade, schema_of
 
 __all__ = ["check_tables"]
 
@@ -159,14 +159,19 @@ def _reference_faults(tables: Tables) -> Iterator[str]:
 
 
 def _references(tables: Tables, name: str) -> Iterator[tuple[str, pa.Array]]:
-    for config in ("ranking", "classification", "sibling", "paraphrase"):
+    """Every column of the task configs that holds ids of this name, also inside lists."""
+    for config in TASK_CONFIGS:
         for field in tables[config].schema:
             column = _array(tables[config][field.name])
             if field.name == name:
                 yield f"{config}.{name}", column
-            elif pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
-                if field.type.value_type.get_field_index(name) >= 0:
-                    yield f"{config}.{field.name}.{name}", column.flatten().field(name)
+            elif _has(field.type, name):
+                yield f"{config}.{field.name}.{name}", column.flatten().field(name)
+
+
+def _has(kind: pa.DataType, name: str) -> bool:
+    structs = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)
+    return bool(structs and kind.value_type.get_field_index(name) >= 0)
 
 
 def _dangling(path: str, ids: pa.Array, known: pa.ChunkedArray, home: str) -> Iterator[str]:

@@ -28,6 +28,7 @@ _CONTEXT = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -42,6 +43,7 @@ _CONTEXT = {
     "md5": "cr:md5",
     "parentField": "cr:parentField",
     "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
     "recordSet": "cr:recordSet",
     "references": "cr:references",
     "regex": "cr:regex",
@@ -73,16 +75,29 @@ def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "name": f"fashion-rq-bench-{manifest['name']}",
         "description": "Fashion retrieval benchmark with graded relevance from a semantic-ID tree.",
         "version": "1.0.0",
+        "citeAs": f"FASHION-RQBENCH {manifest['name']}, edition {manifest['id']}",
         "identifier": manifest["id"],
         "license": str(catalog["license"]),
         "isBasedOn": str(catalog["source"]),
-        "distribution": [_file(name, manifest) for name in _data_files(manifest)],
+        "distribution": [part for config in CONFIGS for part in _distribution(config, manifest)],
         "recordSet": [_record_set(config, manifest) for config in CONFIGS],
     }
 
 
-def _data_files(manifest: Mapping[str, Any]) -> list[str]:
-    return [name for config in CONFIGS for name in manifest["configs"][config]["files"]]
+def _distribution(config: str, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The files of a config, and where there are several, the set of them."""
+    names = manifest["configs"][config]["files"]
+    files = [_file(name, manifest) for name in names]
+    if len(names) == 1:
+        return files
+    shards = {
+        "@type": "cr:FileSet",
+        "@id": f"{config}-files",
+        "name": f"{config}-files",
+        "encodingFormat": "application/x-parquet",
+        "includes": f"{config}/*.parquet",
+    }
+    return [*files, shards]
 
 
 def _file(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,14 +124,18 @@ def _record_set(config: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _source(config: str, files: list[str], column: str) -> dict[str, Any]:
     """A single file, or the set of a config's shards."""
-    holder = {"fileObject": {"@id": files[0]}} if len(files) == 1 else {"fileSet": {"@id": config}}
+    holder = (
+        {"fileObject": {"@id": files[0]}}
+        if len(files) == 1
+        else {"fileSet": {"@id": f"{config}-files"}}
+    )
     return {**holder, "extract": {"column": column}}
 
 
 def _field(path: str, kind: pa.DataType, source: dict[str, Any]) -> dict[str, Any]:
     repeated = pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind)
     value = kind.value_type if repeated else kind
-    field = {"@type": "cr:Field", "@id": path, "name": path, "source": source}
+    field: dict[str, Any] = {"@type": "cr:Field", "@id": path, "name": path, "source": source}
     if repeated:
         field["repeated"] = True
     if not pa.types.is_struct(value):

@@ -102,7 +102,7 @@ def _feed_strings(hasher: _Hasher, array: pa.Array) -> None:
     if len(present) and data is not None:
         # a slice keeps the whole buffer: only what its offsets span belongs to it
         bounds = np.frombuffer(offsets, np.int64)[present.offset :][: len(present) + 1]
-        hasher.update(memoryview(data)[bounds[0] : bounds[-1]])
+        hasher.update(data.slice(bounds[0], bounds[-1] - bounds[0]).to_pybytes())
 
 
 def _feed_values(hasher: _Hasher, array: pa.Array, config: str) -> None:
@@ -120,7 +120,8 @@ def _feed_values(hasher: _Hasher, array: pa.Array, config: str) -> None:
 
 
 def _filled(array: pa.Array, value: float) -> np.ndarray[Any, Any]:
-    return pc.fill_null(array, pa.scalar(value, array.type)).to_numpy(zero_copy_only=False)
+    filled = pc.fill_null(array, pa.scalar(value, array.type))
+    return np.asarray(filled.to_numpy(zero_copy_only=False))
 
 
 def _feed_numbers(hasher: _Hasher, values: np.ndarray[Any, Any], kind: Any) -> None:

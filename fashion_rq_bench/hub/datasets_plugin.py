@@ -72,6 +72,6 @@ def _without_revision(
 
 
 def _stamps(edition: Edition) -> list[str]:
-    """Size and time of every file: ``datasets`` itself would serve a replaced edition's old rows."""
+    """Size and time of every file: `datasets` would serve a replaced edition's old rows."""
     stats = {name: (edition.path / name).stat() for name in [*edition.manifest["files"], MANIFEST]}
     return [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in sorted(stats.items())]
