@@ -31,6 +31,7 @@ from fashion_rq_bench.comparators import (
     query_side,
 )
 from fashion_rq_bench.comparators._sides import (
+    best_over_rows,
     category_levels,
     category_paths,
     column,
@@ -40,6 +41,7 @@ from fashion_rq_bench.errors import ConfigError, MetricInputError
 from fashion_rq_bench.intents import Intents, intents_array
 from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.similarity import Similarity
+from fashion_rq_bench.visual import ImageSimilarity, prompts_of
 
 __all__ = [
     "PAPER_WEIGHTS",
@@ -148,6 +150,7 @@ def match_pairs(
     similarity: Similarity,
     *,
     config: RelevanceConfig | None = None,
+    images: ImageSimilarity | None = None,
 ) -> PairMatches:
     """Match of every attribute and R(q, p) of every pair (paper 8.0.4 and Eq. 7).
 
@@ -158,6 +161,8 @@ def match_pairs(
         product_index: (P,) positions in ``products``.
         similarity: measure of the soft comparisons; part of the result's identity.
         config: weights and settings; the paper's by default.
+        images: visual grounding: product type, colour, pattern, material, occasion and style take
+            the maximum of the text's match and the picture's.
 
     Raises:
         MetricInputError: if an intent is malformed, an index is out of range or their lengths
@@ -172,9 +177,12 @@ def match_pairs(
             "query_index and product_index must be equally long.", given=(len(queries), len(rows))
         )
     pair, reading = _expand(array, queries)
+    sides = _intent_sides(array)
     match, source = _match_readings(
-        array, products, reading, rows[pair], similarity, config.comparators
+        sides, products, reading, rows[pair], similarity, config.comparators
     )
+    if images is not None:
+        _ground(match, sides, reading, rows[pair], images)
     return _resolve(match, source, pair, len(rows), config.vector())
 
 
@@ -210,7 +218,7 @@ def _intent_sides(array: pa.ListArray) -> list[Side]:
 
 
 def _match_readings(
-    array: pa.ListArray,
+    sides: list[Side],
     products: pa.Table,
     reading: NDArray[np.int64],
     rows: NDArray[np.int64],
@@ -220,13 +228,39 @@ def _match_readings(
     """(E, 10) matches, NaN where unexpressed, and what was compared, -1 where unexpressed."""
     match = np.full((len(rows), _N), np.nan)
     source = np.full((len(rows), _N), -1, dtype=np.int8)
-    for position, (name, side) in enumerate(zip(ATTRIBUTES, _intent_sides(array), strict=True)):
+    for position, (name, side) in enumerate(zip(ATTRIBUTES, sides, strict=True)):
         asked = np.flatnonzero((side.source != MISSING)[side.codes[reading]])
         if len(asked):
             match[asked, position], source[asked, position] = match_attribute(
                 name, side, products, reading[asked], rows[asked], similarity, config
             )
     return match, source
+
+
+def _ground(
+    match: NDArray[np.float64],
+    sides: list[Side],
+    reading: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    images: ImageSimilarity,
+) -> None:
+    """Lift matches in place to what the product's picture shows (paper 8.0.4)."""
+    kinds = sides[ATTRIBUTES.index("product_type")]
+    for name in SOFT_ATTRIBUTES:
+        position = ATTRIBUTES.index(name)
+        side = sides[position]
+        asked = np.flatnonzero(~np.isnan(match[:, position]))
+        values, kind = side.codes[reading[asked]], kinds.codes[reading[asked]]
+        if side is kinds:
+            kind = np.full_like(kind, -1)  # its own context; the last value is the empty one
+        n_kinds = len(kinds.values)
+        keys, inverse = np.unique(values * n_kinds + kind % n_kinds, return_inverse=True)
+        prompts = [
+            prompts_of(side.values[key // n_kinds], " ".join(kinds.values[key % n_kinds]))
+            for key in keys.tolist()
+        ]
+        seen = best_over_rows(prompts, inverse, rows[asked], images)
+        match[asked, position] = np.fmax(match[asked, position], seen)
 
 
 def _weighted(

@@ -29,6 +29,7 @@ from fashion_rq_bench.matching import (
 )
 from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.similarity import Similarity
+from fashion_rq_bench.visual import ImageSimilarity
 
 __all__ = [
     "PAPER_WEIGHTS",
@@ -269,6 +270,7 @@ def score_rankings(
     k: int | None = 1,
     discounted: bool = False,
     config: RelevanceConfig | None = None,
+    images: ImageSimilarity | None = None,
 ) -> RelevanceSummary:
     """Rel and AttrScore of ranked lists.
 
@@ -278,7 +280,7 @@ def score_rankings(
         rankings: per query the positions in ``products`` of what was retrieved, best first.
         similarity: measure of the soft comparisons.
         k, discounted: see :func:`rank_weights`; only the top k are compared.
-        config: weights and settings.
+        config, images: see :func:`match_pairs`.
 
     Raises:
         MetricInputError: if there is not one ranking per query, or as :func:`match_pairs`.
@@ -293,5 +295,7 @@ def score_rankings(
     queries = np.repeat(np.arange(len(kept)), lengths)
     rows = np.concatenate(kept) if kept else np.zeros(0, np.int64)
     scores = np.concatenate([-np.arange(n) for n in lengths]) if kept else np.zeros(0)
-    matches = match_pairs(intents, products, queries, rows, similarity, config=config)
+    matches = match_pairs(
+        intents, products, queries, rows, similarity, config=config, images=images
+    )
     return summarise(matches, queries, scores, asked, k=k, discounted=discounted)

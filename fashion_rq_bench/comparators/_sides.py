@@ -26,6 +26,7 @@ __all__ = [
     "SEPARATOR",
     "VALUE",
     "Side",
+    "best_over_rows",
     "best_over_values",
     "category_levels",
     "category_paths",
@@ -203,6 +204,24 @@ def best_over_values(
         [p_strings[k] for k in distinct % len(p_strings)],
     )
     return np.maximum.reduceat(scores[inverse], starts)
+
+
+def best_over_rows(
+    values: Sequence[tuple[str, ...]],
+    left: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    scorer: Callable[[Sequence[str], NDArray[np.int64]], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """max over v in ``values[left[i]]`` of scorer(v, rows[i]), shape (U,); NaN stays NaN."""
+    if not len(left):
+        return np.zeros(0)
+    strings, ids, starts, counts = _flatten(values)
+    repeats = counts[left]
+    first = np.cumsum(repeats) - repeats
+    owner = np.repeat(np.arange(len(left)), repeats)
+    member = ids[starts[left][owner] + np.arange(len(owner)) - first[owner]]
+    scores = scorer([strings[k] for k in member.tolist()], rows[owner])
+    return np.maximum.reduceat(scores, first)
 
 
 _Flat = tuple[list[str], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
