@@ -106,7 +106,7 @@ def _index(texts: Sequence[str], config: BM25Config) -> tuple[Any, dict[str, int
         return sparse.csr_array((len(texts), 1)), {}
     index = bm25s.BM25(k1=config.k1, b=config.b, method="lucene")
     ids = [[vocabulary[word] for word in text] for text in words]
-    index.index((ids, vocabulary), show_progress=False)
+    index.index((ids, dict(vocabulary)), show_progress=False)  # it adds a word of its own
     parts = index.scores
     matrix = sparse.csc_array(
         (parts["data"].astype(np.float64), parts["indices"], parts["indptr"]),
@@ -118,12 +118,11 @@ def _index(texts: Sequence[str], config: BM25Config) -> tuple[Any, dict[str, int
 def _tokens(texts: Sequence[str]) -> list[list[str]]:
     bm25s = require("bm25s", "baselines")
     stemmer = require("Stemmer", "baselines").Stemmer("porter")
-    found: list[list[str]] = bm25s.tokenize(
+    found = bm25s.tokenize(
         list(texts),
         stopwords="english",
         stemmer=stemmer,
         return_ids=False,
         show_progress=False,
-        allow_empty=False,
     )
-    return found
+    return [[word for word in words if word] for words in found]  # an empty text is one empty word

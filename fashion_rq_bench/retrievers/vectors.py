@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench._io import digest, read_parquet, write_parquet
 from fashion_rq_bench._progress import track
-from fashion_rq_bench.retrievers.encoders import Role, Vectors
+from fashion_rq_bench.errors import ModelError
+from fashion_rq_bench.retrievers.encoders import Role, Vectors, check_vectors
 
 __all__ = ["SHARD", "Encodes", "encode_texts", "pair_cosines"]
 
@@ -66,6 +67,9 @@ def encode_texts(
     ]
     if not shards:
         return encoder.encode([], role)
+    widths = {shard.shape[1] for shard in shards}
+    if len(widths) > 1:
+        raise _uneven(encoder.identity, widths)
     return np.concatenate(shards)[[position[text] for text in texts]]
 
 
@@ -85,7 +89,12 @@ def pair_cosines(
 
     Returns:
         (U,) cosines.
+
+    Raises:
+        ModelError: queries and products have vectors of different lengths.
     """
+    if queries.shape[1] != products.shape[1]:
+        raise _uneven("The model", {queries.shape[1], products.shape[1]})
     found = np.empty(len(query_index))
     for start in range(0, len(query_index), _PAIRS):
         part = slice(start, start + _PAIRS)
@@ -95,16 +104,26 @@ def pair_cosines(
     return found
 
 
+def _uneven(name: str, widths: set[int]) -> ModelError:
+    return ModelError(f"{name} gave vectors of different lengths.", given=sorted(widths))
+
+
+def _encoded(encoder: Encodes, texts: list[str], role: Role) -> Vectors:
+    vectors = encoder.encode(texts, role)
+    check_vectors(vectors, len(texts), vectors.shape[-1], encoder.identity)
+    return vectors
+
+
 def _length_first(text: str) -> tuple[int, str]:
     return len(text), text
 
 
 def _shard(encoder: Encodes, texts: list[str], role: Role, folder: Path | None) -> Vectors:
     if folder is None:
-        return encoder.encode(texts, role)
+        return _encoded(encoder, texts, role)
     path = folder / f"{digest(*texts)[:32]}.parquet"
     if not path.is_file():
-        vectors = encoder.encode(texts, role)
+        vectors = _encoded(encoder, texts, role)
         flat = pa.array(np.ascontiguousarray(vectors).ravel(), pa.float32())
         column = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
         write_parquet(pa.table({"vector": column}), path)
