@@ -1,0 +1,94 @@
+"""The text of a product that models read.
+
+In:  a catalog table.
+Out: one string per product.
+
+The paper's product side for text retrievers; its cross-encoder reads "name | brand | gender |
+color | materials | description" (section 8.0.5). Price is left out: no text model reads numbers
+as money, and a tier must not be readable from a string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fashion_rq_bench import schema
+from fashion_rq_bench.errors import ConfigError
+
+__all__ = ["TextConfig", "product_text"]
+
+_FORBIDDEN = ("product_id", "title", "description", "price", "image")
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """What the text holds between title and description.
+
+    Attributes:
+        facts: product columns, in order; lists are joined by commas, missing values left out.
+        description: whether the description follows.
+    """
+
+    facts: tuple[str, ...] = (
+        "article_type",
+        "brand",
+        "base_color",
+        "gender",
+        "age_group",
+        "usage",
+        "season",
+        "pattern",
+        "material",
+        "occasion",
+        "style",
+    )
+    description: bool = True
+
+    def __post_init__(self) -> None:
+        allowed = [name for name in schema.PRODUCT_COLUMNS.names if name not in _FORBIDDEN]
+        for name in self.facts:
+            if name not in allowed:
+                raise ConfigError(
+                    "A product's text cannot state this column.", given=name, allowed=allowed
+                )
+
+
+def product_text(catalog: pa.Table, config: TextConfig | None = None) -> pa.StringArray:
+    """What models read of each product: title, facts, description.
+
+    "Turtle Check Men Navy Blue Shirt. Shirts, Turtle, Navy Blue, Men, adult, Casual, Fall,
+    checked, cotton, slim fit. Dark brown and indigo blue plaid check shirt …"
+
+    Args:
+        catalog: N products (schema CATALOG).
+        config: which facts, in which order; default :class:`TextConfig`.
+
+    Returns:
+        (N,) strings, never null; each line of the catalog depends on its own row only.
+    """
+    config = config or TextConfig()
+    facts = [_as_text(catalog[name]) for name in config.facts]
+    sentences = [catalog["title"]]
+    if facts:
+        sentences.append(_or_null(_joined(facts, ", ")))
+    if config.description:
+        sentences.append(catalog["description"])
+    text = _joined(sentences, ". ")
+    return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+
+
+def _joined(columns: list[pa.ChunkedArray], separator: str) -> pa.ChunkedArray:
+    return pc.binary_join_element_wise(*columns, separator, null_handling="skip")
+
+
+def _or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(pc.equal(column, ""), None, column)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        return _or_null(pc.binary_join(column, ", "))
+    return column.cast(pa.string())
