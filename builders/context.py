@@ -175,9 +175,8 @@ def _codes(catalog: pa.Table, semantic_ids: pa.Table, embeddings: pa.Table) -> I
                 fix="Rebuild it from this catalog.",
             )
     column = semantic_ids["semantic_id"].combine_chunks()
-    return (
-        column.flatten().to_numpy(zero_copy_only=False).astype(np.int64).reshape(len(catalog), -1)
-    )
+    codes: Ints = column.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes.reshape(len(catalog), -1)
 
 
 # ---------------------------------------------------------------- products x values

@@ -23,8 +23,8 @@ from fashion_rq_bench._optional import require
 __all__ = ["Phrases", "title_phrases"]
 
 _WORD = r"[^\W_]+(?:['’&][^\W_]+)*"
-_EMPTY = """a an and as at by for from in is it of on or s set t the this to with w your men mens men's
-man women womens women's woman boys boy's girls girl's kids kid's unisex"""
+_EMPTY = """a an and as at by for from in is it of on or s set t the this to with w your men mens
+men's man women womens women's woman boys boy's girls girl's kids kid's unisex"""
 _EMPTY_WORDS = frozenset(_EMPTY.split())
 _NAMING_COLUMNS = ("brand", "base_color", "gender", "article_type", "sub_category")
 

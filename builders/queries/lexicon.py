@@ -1,0 +1,228 @@
+"""How catalog values are said.
+
+In:  ``data/lexicon.toml`` and a catalog value.
+Out: the words a shopper would use for it, with number and place in the phrase.
+
+A value that the lexicon does not hold is said as it stands, with rules for its number and its
+place, so that any catalog can be verbalised (paper, query prompt, rules 6 and 7).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from fashion_rq_bench.vocabulary import fold, plural, singular, token_key, tokens
+
+__all__ = [
+    "Forms",
+    "GenderForms",
+    "OccasionForms",
+    "TypeForms",
+    "brand_name",
+    "colored",
+    "common_words",
+    "gender_forms",
+    "group_forms",
+    "group_names",
+    "occasion_forms",
+    "said",
+    "type_forms",
+    "value_forms",
+]
+
+_SHORT_BRAND = 4
+
+
+@dataclass(frozen=True)
+class TypeForms:
+    """Names of a product type; ``one[i]`` and ``many[i]`` are the same name.
+
+    Attributes:
+        pair: "a pair of" goes before it.
+        mass: it has no plural and takes no article.
+        kind: class of things it belongs to, e.g. "wear" or "scent".
+        also: names that a reader should understand, but a writer does not use.
+    """
+
+    one: tuple[str, ...]
+    many: tuple[str, ...]
+    pair: bool = False
+    mass: bool = False
+    kind: str = "wear"
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Words before the noun (``pre``) and phrases after it (``post``)."""
+
+    pre: tuple[str, ...] = ()
+    post: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GenderForms:
+    """A gender before and after the noun, as a person to buy for, and that person's age."""
+
+    pre: tuple[str, ...]
+    post: tuple[str, ...]
+    gift: tuple[str, ...]
+    age: str
+
+
+@dataclass(frozen=True)
+class OccasionForms:
+    """An occasion before the noun, and after it by class of thing ("any" for the rest)."""
+
+    pre: tuple[str, ...]
+    post: Mapping[str, tuple[str, ...]]
+    clash: frozenset[str]
+    no_pre: frozenset[str]
+    also: tuple[str, ...]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = files("fashion_rq_bench").joinpath("data", "lexicon.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _section(name: str) -> Mapping[str, Any]:
+    """A section of the lexicon, keyed by token keys so that spellings of one value meet."""
+    return MappingProxyType({token_key(key): value for key, value in _data()[name].items()})
+
+
+def type_forms(article_type: str) -> TypeForms:
+    """Names of an article type; by rule where the lexicon has none."""
+    entry = _section("types").get(token_key(article_type))
+    if entry is None:
+        return _regular(article_type)
+    return TypeForms(
+        tuple(entry["one"]),
+        tuple(entry["many"]),
+        entry.get("pair", False),
+        entry.get("mass", False),
+        entry["class"],
+        tuple(entry.get("also", ())),
+    )
+
+
+def _regular(article_type: str) -> TypeForms:
+    one, many = singular(article_type), plural(article_type)
+    return TypeForms((one,), (many,), pair=one == many, kind="gear")
+
+
+def group_forms(category: str) -> TypeForms:
+    """Names of a broad category (a sub or master category), always as a plural or mass noun."""
+    entry = _section("groups").get(token_key(category))
+    if entry is None:
+        found = type_forms(category)
+        return TypeForms(found.many, found.many, False, found.mass, "gear", found.also)
+    names = (entry["many"],)
+    return TypeForms(
+        names, names, False, entry.get("mass", False), "gear", tuple(entry.get("also", ()))
+    )
+
+
+def group_names() -> tuple[str, ...]:
+    """Broad categories that have names of their own."""
+    return tuple(_data()["groups"])
+
+
+def gender_forms(gender: str) -> GenderForms:
+    """How a gender is said."""
+    entry = _data()["gender"].get(fold(gender))
+    if entry is None:
+        return GenderForms((), (f"for {gender.casefold()}",), (), "adult")
+    return GenderForms(
+        tuple(entry["pre"]), tuple(entry["post"]), tuple(entry["gift"]), entry["age"]
+    )
+
+
+def occasion_forms(occasion: str) -> OccasionForms:
+    """How an occasion is said."""
+    entry = _data()["occasion"].get(fold(occasion))
+    if entry is None:
+        word = occasion.casefold()
+        return OccasionForms(
+            (word,), {"any": (f"for {word}",)}, frozenset(tokens(word)), frozenset(), ()
+        )
+    post = {key: tuple(entry[key]) for key in ("any", *_data()["classes"]) if key in entry}
+    return OccasionForms(
+        tuple(entry["pre"]),
+        post,
+        frozenset(entry["clash"]),
+        frozenset(entry["no_pre"]),
+        tuple(entry.get("also", ())),
+    )
+
+
+def value_forms(attribute: str, value: str) -> Forms:
+    """How a value of color, pattern, material, style, age_group or price_hint is said."""
+    entry = _section(attribute).get(token_key(value), {})
+    if attribute == "color":
+        post = entry.get("post", value.casefold())
+        return Forms(tuple(entry.get("pre", (value.casefold(),))), (f"in {post}",))
+    default = _default_forms(attribute, value.casefold())
+    return Forms(
+        tuple(entry.get("pre", default.pre)),
+        tuple(entry.get("post", () if entry else default.post)),
+        tuple(entry.get("also", ())),
+    )
+
+
+def _default_forms(attribute: str, value: str) -> Forms:
+    if attribute == "material":
+        return Forms((value,), (f"in {value}", f"made of {value}"))
+    if attribute != "style_tags" or " " not in value:
+        return Forms((value,))
+    *rest, last = value.split()
+    hyphened = "-".join((*rest, last))
+    if last == "sleeves":
+        return Forms((f"{'-'.join(rest)}-sleeved",), (f"with {value}",))
+    if last in ("collar", "neck", "toe", "heel", "strap"):
+        article = "an" if value[0] in "aeio" else "a"
+        return Forms((hyphened,), (f"with {article} {value}",))
+    return Forms((hyphened,))
+
+
+def said(attribute: str, value: str) -> bool:
+    """Whether shoppers say this value at all."""
+    return fold(value) not in {fold(word) for word in _data()["unsaid"].get(attribute, ())}
+
+
+def colored(kind: str) -> bool:
+    """Whether a colour is worth asking for in this class of things."""
+    return bool(_data()["classes"].get(kind, {}).get("color", True))
+
+
+def brand_name(brand: str) -> str:
+    """A brand as one writes it: shouted names get plain capitals, short ones stay ("UCB")."""
+    return " ".join(
+        word.capitalize()
+        if word.isupper() and word.isalpha() and len(word) > _SHORT_BRAND
+        else word
+        for word in brand.split()
+    )
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Words that the lexicon uses for anything but a brand: a brand made of them is ambiguous."""
+    return frozenset(word for text in _texts(_data()) for word in fold(text).split())
+
+
+def _texts(node: object) -> list[str]:
+    if isinstance(node, str):
+        return [node]
+    if isinstance(node, Mapping):
+        return [text for key, value in node.items() for text in (key, *_texts(value))]
+    return [text for item in node for text in _texts(item)] if isinstance(node, list) else []

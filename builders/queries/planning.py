@@ -1,0 +1,175 @@
+"""What the queries of a cluster say, before a word is chosen.
+
+In:  a cluster's evidence and the products around it.
+Out: plans, more than needed, in the order in which they should be verbalised.
+
+Paper, section 3: each product type of at least 5% gets a query, a catch-all covers the rest, and
+queries hold what sets the cluster apart from its siblings. The wishes of a query are a set that
+nearly all products of the cluster satisfy and few others do (``wishes.py``); wishes that shoppers
+usually add (gender, occasion) join where they cost no product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fashion_rq_bench.builders.values import Incidence
+
+from .evidence import Evidence
+from .grammar import Plan, can_name_person
+from .wishes import Neighbourhood, PrefixIndex, WishSet, WishSpace, wish_incidence
+
+__all__ = ["Planned", "Planner"]
+
+_BROAD = ("sub_category", "master_category")
+_SIZES = {2: 0.04, 3: 0.32, 4: 0.42, 5: 0.22}
+_PERSON = 0.3
+_NEAR_BEST = 0.08
+_LEAST_EXACT = 0.85
+_SLACK = 0.05
+_APPEAL = {
+    "gender": 3.0,
+    "occasion": 1.6,
+    "color": 1.6,
+    "brand": 1.2,
+    "style_tags": 3.0,
+    "pattern": 2.0,
+    "material": 2.0,
+    "price_hint": 1.5,
+    "age_group": 1.5,
+}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan and how the products around satisfy its wishes."""
+
+    plan: Plan
+    wishes: WishSet
+
+
+class Planner:
+    """Plans queries for the clusters of one catalog.
+
+    Args:
+        catalog: a table of schema CATALOG.
+        index: the prefix tree over its products.
+        leaf_level: the level of the leaves.
+    """
+
+    def __init__(self, catalog: pa.Table, index: PrefixIndex) -> None:
+        self._index = index
+        self._values = wish_incidence(catalog)
+        self._broad = {column: wish_incidence(catalog, column) for column in _BROAD}
+
+    def plans(self, evidence: Evidence, count: int, rng: np.random.Generator) -> Iterator[Planned]:
+        """``count`` plans and endless spare ones; the first ones cover the required types."""
+        tiers = self._index.around(evidence.prefix)
+        phrases = frozenset(evidence.phrases)
+        sources = list(self._sources(evidence, tiers))
+        if not sources:
+            return
+        turn = 0
+        while True:
+            source = sources[turn % len(sources)] if turn < count else sources[0]
+            chosen = _complete(source.space, _near_best(source.sets, rng), rng)
+            yield _plan(chosen, source.broad, phrases, rng)
+            turn += 1
+
+    def _sources(self, evidence: Evidence, tiers: Neighbourhood) -> Iterator[_Source]:
+        """Where plans are drawn from: the cluster whole, or type by type, and the catch-all."""
+        required = evidence.required_types()
+        whole = WishSpace(self._values, tiers)
+        joint = _joint_types(whole, required)
+        if joint is not None:
+            sets = whole.best()
+            if sets:
+                yield _Source(whole, sets)
+            if len(required) > 1:
+                yield _Source(whole, whole.best(must=(joint,)))
+        else:
+            yield from self._by_type(tiers, required)
+        if evidence.minor_types():
+            yield from self._catch_all(tiers)
+
+    def _by_type(self, tiers: Neighbourhood, required: Sequence[str]) -> Iterator[_Source]:
+        for value in required:
+            inside = self._holding(self._values, tiers.exact, value)
+            space = WishSpace(
+                self._values, Neighbourhood(inside, tiers.sibling, tiers.related, tiers.other)
+            )
+            sets = space.best()
+            if sets:
+                yield _Source(space, sets)
+
+    def _holding(self, values: Incidence, products: np.ndarray, value: str) -> np.ndarray:
+        column = values.names.index(("product_type", value))
+        return products[values.matrix[products][:, [column]].toarray().ravel() > 0]
+
+    def _catch_all(self, tiers: Neighbourhood) -> Iterator[_Source]:
+        """The narrowest broad category that nearly all products share."""
+        for column in _BROAD:
+            space = WishSpace(self._broad[column], tiers, broad=True)
+            sets = [one for one in space.best() if one.exact >= _LEAST_EXACT]
+            if sets:
+                yield _Source(space, sets, broad=True)
+                return
+
+
+@dataclass(frozen=True)
+class _Source:
+    space: WishSpace
+    sets: list[WishSet]
+    broad: bool = False
+
+
+def _joint_types(space: WishSpace, required: Sequence[str]) -> int | None:
+    """Number of the wish that names all required types and no others, if there is one."""
+    for number, wish in enumerate(space.wishes):
+        if wish.attribute == "product_type" and set(wish.values) == set(required):
+            return number
+    return None
+
+
+def _near_best(sets: Sequence[WishSet], rng: np.random.Generator) -> WishSet:
+    """One of the best few sets; the best most often."""
+    good = [one for one in sets if one.exact >= _LEAST_EXACT and len(one.wishes) > 1] or list(sets)
+    near = [one for one in good if one.score >= good[0].score - _NEAR_BEST][:6]
+    weights = np.array([1.0 / (1 + rank) for rank in range(len(near))])
+    return near[int(np.searchsorted(np.cumsum(weights / weights.sum()), rng.random()))]
+
+
+def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> WishSet:
+    """Add wishes that shoppers usually state, as long as the cluster's products hold them."""
+    sizes, shares = list(_SIZES), np.cumsum(list(_SIZES.values()))
+    size = sizes[min(int(np.searchsorted(shares, rng.random() * shares[-1])), len(sizes) - 1)]
+    floor = max(base.exact - _SLACK, min(_LEAST_EXACT, base.exact))
+    while len(base.wishes) < size:
+        longer = [one for one in space.longer(base) if one.exact >= floor]
+        if not longer:
+            break
+        known = set(base.key)
+        added = [next(i for i in one.key if i not in known) for one in longer]
+        weights = [
+            _APPEAL.get(space.wishes[i].attribute, 0.0) / len(space.wishes[i].values) for i in added
+        ]
+        ends = np.cumsum(weights)
+        if ends[-1] <= 0:
+            break
+        base = longer[int(np.searchsorted(ends, rng.random() * ends[-1], "right"))]
+    return base
+
+
+def _plan(
+    chosen: WishSet, broad: bool, phrases: frozenset[str], rng: np.random.Generator
+) -> Planned:
+    wishes = dict(chosen.values)
+    types = wishes.pop("product_type")
+    plan = Plan(types, wishes, False, broad, phrases)
+    if can_name_person(plan) and "age_group" not in wishes and rng.random() < _PERSON:
+        plan = Plan(types, wishes, True, broad, phrases)
+    return Planned(plan, chosen)
