@@ -77,8 +77,11 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _folded(values: pa.Array) -> pa.Array:
-    lower = pc.utf8_lower(values)
-    return pc.utf8_trim_whitespace(pc.replace_substring_regex(lower, r"\s+", " "))
+    """Lower case, single spaces; every distinct value is folded once."""
+    encoded = values.dictionary_encode()
+    lower = pc.utf8_lower(encoded.dictionary)
+    single = pc.utf8_trim_whitespace(pc.replace_substring_regex(lower, r"\s+", " "))
+    return single.take(encoded.indices)
 
 
 def _codes(values: pa.Array) -> npt.NDArray[np.int64]:

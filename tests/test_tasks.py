@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import planted
 
+from fashion_rq_bench._io import to_json
+from fashion_rq_bench.builders.invariants import check_tasks
 from fashion_rq_bench.builders.pools import TaskConfig, draw_pools, grades_from_codes, ragged_take
 from fashion_rq_bench.builders.strata import stratified_order
+from fashion_rq_bench.builders.tasks import tasks
 from fashion_rq_bench.builders.tree import Tree, hash_ids, mix, salts
 from fashion_rq_bench.builders.twins import twins
 from fashion_rq_bench.errors import BuildError, ConfigError
+from fashion_rq_bench.matching import match_pairs
+from fashion_rq_bench.schema import ATTRIBUTES, CATALOG, QUERIES, TASK_CONFIGS, schema_of
+from fashion_rq_bench.similarity import LexicalSimilarity
 
 
 def draw(world, config=None, codes=None, keep=None):
@@ -335,3 +342,331 @@ def test_hashes_are_the_same_everywhere():
         6238072747940578789,
         13029008266876403067,
     ]
+
+
+# ---------------------------------------------------------------- tables
+
+
+@pytest.fixture(scope="module")
+def world():
+    return planted(20, 1500, (3, 3, 6))
+
+
+@pytest.fixture(scope="module")
+def built(world):
+    return build(world)
+
+
+def build(world, config=None):
+    parts = (world.catalog, world.semantic_ids, world.clusters, world.queries)
+    return tasks(*parts, LexicalSimilarity(), config)
+
+
+def tables_of(built):
+    return {name: getattr(built, name) for name in TASK_CONFIGS}
+
+
+def test_tables_have_their_schemas_and_fit_together(world, built):
+    for name, table in tables_of(built).items():
+        assert table.schema.equals(schema_of(name))
+        assert len(table)
+    ranking = {row["query_id"]: row for row in built.ranking.to_pylist()}
+    grades = {
+        query: {item["product_id"]: item["grade"] for item in row["candidates"]}
+        for query, row in ranking.items()
+    }
+    pairs = built.classification.to_pylist()
+    assert {pair["query_id"] for pair in pairs} == ranking.keys()
+    for pair in pairs:
+        assert grades[pair["query_id"]][pair["product_id"]] == pair["label"]
+        assert pair["query"] == ranking[pair["query_id"]]["query"]
+    for row in built.sibling.to_pylist():
+        assert row["query"] == ranking[row["query_id"]]["query"]
+        assert row["prefix"] == ranking[row["query_id"]]["prefix"]
+    for group in built.paraphrase.to_pylist():
+        assert group["group_id"] == "-".join(map(str, group["prefix"]))
+        pool = {item["product_id"]: item["grade"] for item in group["candidates"]}
+        assert len(group["queries"]) >= 2
+        for query in group["queries"]:
+            assert grades[query["query_id"]] == pool
+            assert ranking[query["query_id"]]["query"] == query["query"]
+
+
+def test_pools_are_ordered_by_product_id_so_that_order_tells_nothing(built):
+    for table in (built.ranking, built.sibling, built.paraphrase):
+        for row in table.to_pylist():
+            ids = [item["product_id"] for item in row["candidates"]]
+            assert ids == sorted(ids)
+    pairs = built.classification.to_pylist()
+    keys = [(pair["query_id"], pair["product_id"]) for pair in pairs]
+    first = {query: place for place, (query, _) in reversed(list(enumerate(keys)))}
+    assert keys == sorted(keys, key=lambda key: (first[key[0]], key[1]))
+
+
+def test_match_is_the_relevance_of_the_pair(world, built):
+    row = built.ranking.slice(7, 1).to_pylist()[0]
+    ids = world.ids.to_pylist()
+    rows = [ids.index(item["product_id"]) for item in row["candidates"]]
+    matches = match_pairs(
+        [row["intents"]], world.catalog, [0] * len(rows), rows, LexicalSimilarity()
+    )
+    stated = [item["match"] for item in row["candidates"]]
+    np.testing.assert_allclose(stated, np.round(matches.rel, 4), atol=1e-7)
+    labelled = {
+        pair["product_id"]: pair["match"]
+        for pair in built.classification.to_pylist()
+        if pair["query_id"] == row["query_id"]
+    }
+    by_id = {item["product_id"]: item["match"] for item in row["candidates"]}
+    assert labelled == {product: by_id[product] for product in labelled}
+
+
+def test_a_query_without_attributes_has_no_match_and_is_counted(world):
+    rows = world.queries.to_pylist()
+    silent = next(row for row in rows if row["level"] == 3)
+    silent["intents"] = [dict.fromkeys(ATTRIBUTES)]
+    queries = pa.Table.from_pylist(rows, schema=QUERIES)
+    built = build(type(world)(world.catalog, world.semantic_ids, world.clusters, queries))
+    by_query = {row["query_id"]: row["candidates"] for row in built.ranking.to_pylist()}
+    pool = by_query[silent["query_id"]]
+    assert all(np.isnan(item["match"]) for item in pool)
+    assert built.report["pairs_without_match"] == len(pool)
+
+
+def test_the_same_input_gives_the_same_tables(world, built):
+    again = build(world)
+    for name, table in tables_of(built).items():
+        assert table.equals(getattr(again, name))
+    assert to_json(again.report) == to_json(built.report)
+
+
+def test_a_smaller_sample_of_anchors_lies_inside_a_larger_one(world, built):
+    small, large = (build(world, TaskConfig(max_anchors=n)) for n in (8, 20))
+    rows = {row["query_id"]: row for row in built.ranking.to_pylist()}
+    small_ids, large_ids = (set(t.ranking["query_id"].to_pylist()) for t in (small, large))
+    assert small_ids < large_ids < rows.keys()
+    assert len(small.paraphrase) == 8
+    for row in small.ranking.to_pylist():
+        assert row == rows[row["query_id"]]
+
+
+def test_levels_beyond_three_keep_four_grades():
+    world = planted(21, 3000, (3, 2, 3, 4))
+    built = build(world)
+    code = dict(zip(world.ids.to_pylist(), world.codes.tolist(), strict=True))
+    seen = set()
+    for row in built.ranking.to_pylist():
+        for item in row["candidates"]:
+            same = [a == b for a, b in zip(row["prefix"], code[item["product_id"]], strict=True)]
+            shared = same.index(False) if False in same else 4
+            assert item["grade"] == {4: 3, 3: 2, 2: 1, 1: 1, 0: 0}[shared]
+            seen.add(shared)
+    assert seen == {0, 1, 2, 3, 4}
+
+
+# ---------------------------------------------------------------- invariants
+
+
+def changed(table, change):
+    rows = table.to_pylist()
+    change(rows)
+    return pa.Table.from_pylist(rows, schema=table.schema)
+
+
+def swap_first(field, value):
+    def change(rows):
+        rows[0][field] = value
+
+    return change
+
+
+def _double_product(rows):
+    rows[0]["candidates"][1] = rows[0]["candidates"][0]
+
+
+def _dangling(rows):
+    rows[0]["candidates"][0]["product_id"] = "nobody"
+
+
+def _wrong_grade(rows):
+    item = rows[0]["candidates"][0]
+    item["grade"] = 3 - item["grade"]
+
+
+def _no_exact(rows):
+    for row in rows:
+        if row["prefix"] == rows[0]["prefix"]:
+            row["candidates"] = [item for item in row["candidates"] if item["grade"] != 3]
+
+
+def _too_few(rows):
+    for row in rows:
+        if row["prefix"] == rows[0]["prefix"]:
+            row["candidates"] = [item for item in row["candidates"] if item["grade"] != 1]
+
+
+def _other_pool(rows):
+    rows[0]["candidates"] = [i for i in rows[0]["candidates"] if i["grade"]] + [
+        i for i in rows[0]["candidates"] if not i["grade"]
+    ][1:]
+
+
+def _two_targets(rows):
+    rows[0]["candidates"] = rows[0]["candidates"][:4]
+    for item in rows[0]["candidates"]:
+        item["target"] = True
+
+
+def _no_target(rows):
+    rows[0]["candidates"] = [item for item in rows[0]["candidates"] if not item["target"]]
+
+
+def _lost_distractors(rows):
+    targets = [item for item in rows[0]["candidates"] if item["target"]]
+    rows[0]["candidates"] = targets + [i for i in rows[0]["candidates"] if not i["target"]][:2]
+
+
+def _lost_query(rows):
+    rows[0]["queries"] = rows[0]["queries"][1:]
+
+
+def _foreign_query(rows):
+    rows[0]["queries"], rows[1]["queries"] = rows[1]["queries"], rows[0]["queries"]
+
+
+def _lost_pair(rows):
+    query = rows[0]["query_id"]
+    del rows[next(i for i, row in enumerate(rows) if row["query_id"] == query)]
+    del rows[next(i for i, row in enumerate(rows) if row["query_id"] == query)]
+
+
+def _repeated_query_id(rows):
+    rows[1]["query_id"] = rows[0]["query_id"]
+
+
+def _wrong_label(rows):
+    rows[0]["label"] = 3 - rows[0]["label"]
+
+
+def _lost_all_pairs_of_a_query(rows):
+    query = rows[0]["query_id"]
+    rows[:] = [row for row in rows if row["query_id"] != query]
+
+
+@pytest.mark.parametrize(
+    ("config", "change", "rule"),
+    [
+        ("ranking", _double_product, "a product stands twice"),
+        ("ranking", _dangling, "a product id names nothing"),
+        ("ranking", _wrong_grade, "not the one that the semantic IDs give"),
+        ("ranking", _no_exact, "no Exact product"),
+        ("ranking", _too_few, "fewer than 12"),
+        ("ranking", _other_pool, "different pools"),
+        ("ranking", _repeated_query_id, "a query id stands twice"),
+        ("ranking", swap_first("query_id", "p00000"), "a query id is a product id"),
+        ("classification", swap_first("query_id", "q?"), "a query id names nothing"),
+        ("classification", swap_first("product_id", "p?"), "a product id names nothing"),
+        ("classification", _wrong_label, "not the one that the semantic IDs give"),
+        ("classification", _lost_pair, "fewer than 7"),
+        ("classification", _lost_all_pairs_of_a_query, "no T2 pool"),
+        ("sibling", _two_targets, "a target is no Exact product"),
+        ("sibling", _no_target, "not exactly one target"),
+        ("sibling", _lost_distractors, "holds not 4–5"),
+        ("sibling", _double_product, "a product stands twice"),
+        ("sibling", swap_first("query_id", "q?"), "a query id names nothing"),
+        ("paraphrase", _lost_query, "not in exactly one group"),
+        ("paraphrase", _foreign_query, "another anchor or pool"),
+        ("paraphrase", _wrong_grade, "not the one that the semantic IDs give"),
+    ],
+)
+def test_a_broken_table_is_refused_with_the_rule_and_ids(world, built, config, change, rule):
+    tables = tables_of(built) | {config: changed(getattr(built, config), change)}
+    with pytest.raises(BuildError, match=rule) as caught:
+        check_tasks(tables, world.catalog, world.semantic_ids, TaskConfig())
+    assert isinstance(caught.value.given, list)
+    assert caught.value.given
+
+
+def test_a_product_from_outside_the_t1_pool_is_refused(world, built):
+    """The stranger has the right grade, so only its absence from the T1 pool tells."""
+    row = built.ranking.slice(0, 1).to_pylist()[0]
+    pool = {item["product_id"] for item in row["candidates"]}
+    far = world.codes[:, 0] != row["prefix"][0]
+    stranger = next(i for i in np.array(world.ids.to_pylist())[far] if i not in pool)
+
+    def change(rows):
+        pair = next(r for r in rows if r["query_id"] == row["query_id"] and r["label"] == 0)
+        pair["product_id"] = str(stranger)
+
+    tables = tables_of(built) | {"classification": changed(built.classification, change)}
+    with pytest.raises(BuildError, match="not in the query's T1 pool"):
+        check_tasks(tables, world.catalog, world.semantic_ids, TaskConfig())
+
+
+def test_two_distractors_of_one_leaf_are_refused(world, built):
+    row = built.sibling.slice(0, 1).to_pylist()[0]
+    codes = dict(zip(world.ids.to_pylist(), world.codes.tolist(), strict=True))
+    names = dict(zip(world.ids.to_pylist(), world.catalog["title"].to_pylist(), strict=True))
+    distractors = [i["product_id"] for i in row["candidates"] if not i["target"]]
+    twin_leaf = next(
+        product
+        for product, code in codes.items()
+        if code == codes[distractors[0]]
+        and product not in distractors
+        and names[product] not in {names[i["product_id"]] for i in row["candidates"]}
+    )
+
+    def change(rows):
+        place = next(i for i in rows[0]["candidates"] if i["product_id"] == distractors[1])
+        place["product_id"] = twin_leaf
+
+    tables = tables_of(built) | {"sibling": changed(built.sibling, change)}
+    with pytest.raises(BuildError, match="two products are of one leaf"):
+        check_tasks(tables, world.catalog, world.semantic_ids, TaskConfig())
+
+
+def test_more_products_per_tier_than_asked_for_are_refused(world, built):
+    config = TaskConfig(ranking=(3, 4, 4, 3))
+    with pytest.raises(BuildError, match="a tier holds more than"):
+        check_tasks(tables_of(built), world.catalog, world.semantic_ids, config)
+
+
+def test_equal_products_under_two_grades_are_refused(world, built):
+    """Give an Irrelevant candidate the row of an Exact one: the tree still says 0 and 3."""
+    pool = built.ranking["candidates"][0].as_py()
+    one, other = (next(i["product_id"] for i in pool if i["grade"] == g) for g in (3, 0))
+    rows = {row["product_id"]: row for row in world.catalog.to_pylist()}
+    rows[other] = rows[one] | {"product_id": other, "description": "Another text."}
+    catalog = pa.Table.from_pylist(list(rows.values()), schema=world.catalog.schema)
+    check_tasks(tables_of(built), world.catalog, world.semantic_ids, TaskConfig())
+    with pytest.raises(BuildError, match="same title and attributes"):
+        check_tasks(tables_of(built), catalog, world.semantic_ids, TaskConfig())
+
+
+# ---------------------------------------------------------------- twins
+
+
+def test_twins_share_title_and_attributes_or_text():
+    """1 differs from 0 in case and season; 2 has the text of 1 but another tier; 3 is alone."""
+    catalog = planted(0, 4, (1, 1, 1)).catalog.to_pylist()
+    first = catalog[0] | {"title": "Arvo  Blue Shirt", "pattern": ["solid", "plain"]}
+    rows = [
+        first,
+        first | {"title": "arvo blue shirt ", "description": None, "season": "Fall"},
+        first | {"price_tier": "premium"},
+        first | {"pattern": ["solid"]},
+    ]
+    table = pa.Table.from_pylist(rows, schema=CATALOG)
+    found = twins(table, pa.array(["a", "Same", "same", "d"]))
+    assert found.tolist() == [found[0]] * 3 + [found[3]]
+    assert found[0] != found[3]
+
+
+def test_a_null_and_an_empty_value_are_not_twins_by_accident():
+    rows = planted(0, 2, (1, 1, 1)).catalog.to_pylist()
+    rows = [
+        rows[0] | {"brand": "a", "base_color": None},
+        rows[0] | {"brand": None, "base_color": "a"},
+    ]
+    found = twins(pa.Table.from_pylist(rows, schema=CATALOG), pa.array(["x", "y"]))
+    assert found[0] != found[1]
