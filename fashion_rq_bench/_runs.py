@@ -1,0 +1,159 @@
+"""Runs and judgements as the arrays that the ranking metrics take.
+
+In:  ``run`` and ``qrels`` as nested dicts ``{query_id: {product_id: value}}``, Arrow tables or
+     Parquet files with the columns query_id, product_id and score (run) or grade (qrels).
+Out: :class:`RunArrays`: Arrow list arrays with one row per query of the qrels.
+
+Joins are made on dictionary-encoded ids; no Python code runs per document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fashion_rq_bench._io import read_parquet
+from fashion_rq_bench._ragged import Array, Ints, offsets_of
+from fashion_rq_bench.errors import MetricInputError
+
+__all__ = ["RunArrays", "from_run"]
+
+Source: TypeAlias = Mapping[str, Mapping[str, float]] | pa.Table | str | Path
+
+
+@dataclass(frozen=True)
+class RunArrays:
+    """One row per query of the qrels, in the order in which the qrels name them.
+
+    Attributes:
+        query_ids: (queries,) strings.
+        scores: scores of the retrieved products, list<double>; an empty list where nothing was
+            retrieved.
+        grades: their grades, 0 where not judged.
+        ids: their product ids, list<string>.
+        ideal: grades of all judged products of the query.
+        missing: queries of the qrels that the run lacks; they count with what nothing scores.
+        unjudged: queries of the run that the qrels lack; they are left out.
+    """
+
+    query_ids: pa.Array
+    scores: pa.ListArray
+    grades: pa.ListArray
+    ids: pa.ListArray
+    ideal: pa.ListArray
+    missing: int
+    unjudged: int
+
+
+def from_run(run: Source, qrels: Source) -> RunArrays:
+    """Line a run up with its judgements.
+
+    Args:
+        run: scores, see the module.
+        qrels: grades, see the module; they decide which queries are scored.
+
+    Returns:
+        arrays for :func:`fashion_rq_bench.ranking.score` and its siblings:
+        ``score(a.scores, a.grades, ids=a.ids, ideal=a.ideal)``.
+
+    Raises:
+        MetricInputError: a missing column, a null, no judgements, a pair that occurs twice.
+    """
+    run_table, judged = _read(run, "run", "score"), _read(qrels, "qrels", "grade")
+    if not judged.num_rows:
+        raise MetricInputError("qrels is empty.", fix="Give at least one judged product.")
+    query_ids = pc.unique(judged["query_id"])
+    all_queries = pc.index_in(run_table["query_id"], query_ids)
+    scored = run_table.filter(pc.is_valid(all_queries))
+    products = pc.unique(pa.chunked_array([*judged["product_id"].chunks]))
+    judged_key, judged_order = _keys(judged, query_ids, products, "qrels")
+    query = pc.index_in(scored["query_id"], query_ids).to_numpy()
+    order = np.argsort(query, kind="stable")
+    scored = scored.take(pa.array(order))
+    offsets = offsets_of(np.bincount(query, minlength=len(query_ids)))
+    judged_rows = judged_key // len(products)
+    return RunArrays(
+        query_ids,
+        _lists(offsets, scored["score"]),
+        _lists(offsets, _grades(scored, query[order], judged, judged_key, judged_order, products)),
+        _lists(offsets, scored["product_id"]),
+        _lists(
+            offsets_of(np.bincount(judged_rows, minlength=len(query_ids))),
+            judged["grade"].take(pa.array(judged_order)),
+        ),
+        missing=int((np.diff(offsets) == 0).sum()),
+        unjudged=len(pc.unique(run_table["query_id"].filter(pc.is_null(all_queries)))),
+    )
+
+
+def _keys(table: pa.Table, query_ids: pa.Array, products: pa.Array, name: str) -> tuple[Ints, Ints]:
+    """Sorted numbers for the (query, product) pairs of a table and the order that sorts them."""
+    query = pc.index_in(table["query_id"], query_ids).to_numpy().astype(np.int64)
+    product = pc.index_in(table["product_id"], products).to_numpy().astype(np.int64)
+    key = query * len(products) + product
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    same = np.flatnonzero(key[1:] == key[:-1])
+    if len(same):
+        pair = table.slice(int(order[same[0]]), 1).to_pylist()[0]
+        raise MetricInputError(
+            f"{name} holds a pair of query and product twice.",
+            given=f"query {pair['query_id']}, product {pair['product_id']}",
+        )
+    return key, order
+
+
+def _grades(
+    scored: pa.Table, query: Array, judged: pa.Table, keys: Ints, order: Ints, products: pa.Array
+) -> Array:
+    """Grade of each retrieved product, 0 where the pair is not judged."""
+    product = pc.index_in(scored["product_id"], products)
+    known = pc.is_valid(product).to_numpy()
+    key = query * np.int64(len(products)) + product.fill_null(0).to_numpy()
+    at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+    grades = judged["grade"].to_numpy()[order]
+    return np.where(known & (keys[at] == key), grades[at], 0)
+
+
+def _lists(offsets: Ints, values: Any) -> pa.ListArray:
+    flat = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else pa.array(values)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), flat)
+
+
+def _read(source: Source, name: str, value: str) -> pa.Table:
+    """A table query_id (string), product_id (string), ``value`` without nulls."""
+    table = _from_mapping(source, value) if isinstance(source, Mapping) else source
+    if isinstance(table, str | Path):
+        table = read_parquet(Path(table))
+    if not isinstance(table, pa.Table):
+        raise MetricInputError(
+            f"{name} must be nested dicts, an Arrow table or a Parquet file.",
+            given=type(source).__name__,
+        )
+    columns = ("query_id", "product_id", value)
+    for column in columns:
+        if column not in table.column_names:
+            raise MetricInputError(
+                f"{name} lacks the column {column!r}.", given=table.column_names, allowed=columns
+            )
+        if table[column].null_count:
+            raise MetricInputError(f"{name} has nulls in the column {column!r}.")
+    text = [table[column].cast(pa.string()) for column in columns[:2]]
+    return pa.table([*text, table[value]], names=list(columns))
+
+
+def _from_mapping(source: Mapping[str, Mapping[str, float]], value: str) -> pa.Table:
+    sizes = np.fromiter(map(len, source.values()), np.int64, len(source))
+    queries = pa.array(list(source), pa.string()).take(
+        pa.array(np.repeat(np.arange(len(source)), sizes))
+    )
+    products = pa.array(list(chain.from_iterable(source.values())), pa.string())
+    values = pa.array(list(chain.from_iterable(row.values() for row in source.values())))
+    return pa.table([queries, products, values], names=["query_id", "product_id", value])
