@@ -57,8 +57,7 @@ def write_edition(
         name: shown on the card, and the name `Edition.open` knows it by.
         config: the resolved configuration, JSON-able.
         reports: stage to what it measured, JSON-able. "catalog" becomes catalog_report.json, the
-            rest report.json; "quality" (floor, reference, wishes met per grade) is shown on the
-            card.
+            rest report.json; the card shows the "quality" of "tasks" (floor, reference, wishes).
         provenance: "catalog" with ``source`` (words or a link) and ``license`` (a licence id of the
             Hub); "encoder" with ``name`` and ``revision`` of the text encoder behind ``strings``
             and ``match``; optionally "relevance", the version and weights behind ``match``; and

@@ -9,6 +9,7 @@ put markup or a link on the card. Describes the configs of the paper's section 4
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape as escape_html
@@ -23,7 +24,7 @@ import yaml
 from fashion_rq_bench._optional import require
 from fashion_rq_bench.schema import CONFIGS, GRADE_NAMES, SPLIT, features
 
-__all__ = ["escape", "render_card"]
+__all__ = ["escape", "quality_of", "render_card"]
 
 Tables = Mapping[str, pa.Table]
 
@@ -72,7 +73,7 @@ def render_card(tables: Tables, manifest: Mapping[str, Any], reports: Mapping[st
         "configs": _configs(tables),
         "examples": _examples(tables),
         "labels": _label_shares(tables["classification"]),
-        "quality": _numbers(reports.get("quality", {})),
+        "quality": _quality(quality_of(reports)),
         "provenance": _rows(("", ""), _flat(manifest["provenance"])),
         "license": f"Licence of the catalog: {escape(catalog['license'])}. Texts and values of the "
         "products stay under it; check it before you pass this edition on.",
@@ -171,9 +172,31 @@ def _label_shares(classification: pa.Table) -> str:
     return f"Of the {len(labels):,} labelled pairs of `classification`: {', '.join(shares)}."
 
 
-def _numbers(quality: Mapping[str, Any]) -> str:
-    rows = list(_flat(quality))
-    return _rows(("measure", "value"), rows) if rows else "Not measured for this edition."
+def quality_of(reports: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Floor, reference and wishes met: measured by the tasks stage; empty if not measured."""
+    found: Mapping[str, Any] = reports.get("tasks", {}).get("quality", {})
+    return found
+
+
+def _quality(quality: Mapping[str, Any]) -> str:
+    """Two tables: per task and metric floor and reference, per grade the wishes met."""
+    if not quality:
+        return "Not measured for this edition."
+    floor, reference = (dict(_flat(quality.get(name, {}))) for name in ("floor", "reference"))
+    scores = [
+        (escape(name), _shown(floor.get(name, "")), _shown(reference.get(name, "")))
+        for name in dict.fromkeys([*floor, *reference])
+    ]
+    parts = [_table(("measure", "floor", "reference"), scores)]
+    wishes = quality.get("wishes", {})
+    if wishes:
+        columns = list(dict.fromkeys(name for row in wishes.values() for name in row))
+        rows = [
+            (escape(grade), *(_shown(row.get(name, "")) for name in columns))
+            for grade, row in wishes.items()
+        ]
+        parts.append(_table(("grade", *map(escape, columns)), rows))
+    return "\n\n".join(parts)
 
 
 def _flat(value: object, path: str = "") -> Iterable[tuple[str, object]]:
@@ -191,7 +214,9 @@ def _rows(head: Sequence[str], rows: Iterable[tuple[str, object]]) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return "undefined" if math.isnan(value) else f"{value:.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
     if isinstance(value, list | tuple):
         return ", ".join(str(item) for item in value)
     return str(value)

@@ -54,7 +54,7 @@ def test_what_is_read_is_what_was_written(tiny: Edition) -> None:
         assert tiny.table(config).equals(table), config
         assert tiny.num_rows(config) == table.num_rows
     assert (tiny.name, tiny.id, tiny.encoder) == ("tiny", TINY_ID, PROVENANCE["encoder"])
-    assert tiny.report == {key: REPORTS[key] for key in ("hierarchy", "quality")}
+    assert tiny.report == {key: REPORTS[key] for key in ("hierarchy", "tasks")}
     assert tiny.catalog_report == REPORTS["catalog"]
     assert tiny.manifest["config"] == CONFIG
     tiny.verify()
@@ -477,7 +477,8 @@ def test_the_card_tells_counts_shares_and_quality(tiny: Edition) -> None:
     assert "| products | 48 |" in body
     assert "3 at level 1, 6 at level 2, 12 at level 3" in body
     assert "exact 25.0%" in body
-    assert "0.93" in body
+    assert "| ranking.ndcg\\@10 | 0.61 | 0.93 |" in body
+    assert "| exact | 72 | 1 | 0 |" in body
     assert not re.search(r"\$\w", body)
 
 
@@ -519,15 +520,17 @@ def test_datasets_streams_slices_and_defaults(tiny: Edition, tmp_path: Path) -> 
 
 
 def test_datasets_does_not_serve_the_rows_of_a_replaced_edition(tmp_path: Path) -> None:
-    """Same sizes, same counts: only the card's hashes tell the two apart."""
+    """Rows, bytes and id are equal: only the hash of the files tells the two apart."""
     from datasets import load_dataset
 
-    def load() -> Any:
-        return load_dataset(
-            str(tmp_path / "e"), "queries", split="test", cache_dir=str(tmp_path / "cache")
-        )
+    def load() -> tuple[int, list[float]]:
+        size = (tmp_path / "e" / "strings" / "test-00000-of-00001.parquet").stat().st_size
+        cache = str(tmp_path / "cache")
+        rows = load_dataset(str(tmp_path / "e"), "strings", split="test", cache_dir=cache)
+        return size, rows[0]["vector"]
 
     write_tiny(tmp_path / "e")
-    assert load()[0]["query"] == "blue shirts for men"
-    write_tiny(tmp_path / "e", changed("queries", "query", lambda _: "blue skirts for men"))
-    assert load()[0]["query"] == "blue skirts for men"
+    size, vector = load()
+    moved = [float(np.float16(value + np.float16(0.25))) for value in vector]
+    write_tiny(tmp_path / "e", changed("strings", "vector", lambda _: np.float16(moved)))
+    assert load() == (size, moved)

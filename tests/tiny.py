@@ -27,7 +27,13 @@ CONFIG = {"seed": 0, "rqvae": {"codebook_size": 3, "levels": 3}}
 REPORTS = {
     "catalog": {"input": 48, "read": 48, "repaired": 0, "quarantined": 0},
     "hierarchy": {"clusters": [3, 6, 12]},
-    "quality": {"floor": {"ndcg@10": 0.61}, "reference": {"ndcg@10": 0.93}},
+    "tasks": {
+        "quality": {
+            "floor": {"ranking": {"ndcg@10": 0.61}},
+            "reference": {"ranking": {"ndcg@10": 0.93}},
+            "wishes": {"exact": {"pairs": 72, "satisfied": 1.0, "unknown": 0.0}},
+        }
+    },
 }
 PROVENANCE = {
     "catalog": {"source": "hand-made for tests", "license": "apache-2.0"},

@@ -10,7 +10,9 @@ Nothing heavy is imported: what is already imported is extended at once, the res
 
 from __future__ import annotations
 
-from fashion_rq_bench.hub.import_hook import after_import
+import sys
+
+from fashion_rq_bench.hub.import_hook import after_import, is_importing
 
 TYPE_CHECKING = False  # as `typing` has it, without importing typing at every interpreter start
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["activate", "activate_environment", "deactivate_environment"]
 
+_MTEB_TASKS = "fashion_rq_bench.mteb_tasks"
 _PTH = "fashion_rq_bench_activate.pth"
 _LINE = (
     "import sys; exec('try: import fashion_rq_bench\\nexcept Exception: pass')"
@@ -39,6 +42,7 @@ def activate() -> None:
             "evaluate.inspect": _extend_evaluate,
             "evaluate.evaluation_suite": _extend_evaluate,
             "mteb": _extend_mteb,
+            f"{_MTEB_TASKS}.tasks": _extend_mteb,
         }
     )
 
@@ -55,13 +59,16 @@ def _extend_evaluate(module: ModuleType) -> None:
     evaluate_plugin.extend(module)
 
 
-def _extend_mteb(_: ModuleType) -> None:
-    from fashion_rq_bench import mteb_tasks
+def _extend_mteb(module: ModuleType) -> None:
+    """Register the tasks, unless a module of theirs is half imported: then this is called again.
 
-    # absent while mteb_tasks is itself what imports mteb; it then registers when it is complete
-    register = getattr(mteb_tasks, "register", None)
-    if register is not None:
-        register()
+    That is so where such a module is what imports mteb, and where registering imports it.
+    """
+    others = [other for name, other in list(sys.modules.items()) if name.startswith(_MTEB_TASKS)]
+    if not any(other is not module and is_importing(other) for other in others):
+        from fashion_rq_bench import mteb_tasks
+
+        mteb_tasks.register()
 
 
 def activate_environment() -> Path:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Action = Callable[[ModuleType], object]
 
-__all__ = ["after_import", "forget"]
+__all__ = ["after_import", "forget", "is_importing"]
 
 
 def after_import(actions: Mapping[str, Action]) -> None:
@@ -38,7 +38,7 @@ def after_import(actions: Mapping[str, Action]) -> None:
     finder.actions.update(fresh)
     for name, action in fresh.items():
         module = sys.modules.get(name)
-        if module is not None and not _importing(module):
+        if module is not None and not is_importing(module):
             _run(action, module)
 
 
@@ -53,7 +53,8 @@ def _installed() -> _Finder | None:
     return next((finder for finder in sys.meta_path if isinstance(finder, _Finder)), None)
 
 
-def _importing(module: ModuleType) -> bool:
+def is_importing(module: ModuleType) -> bool:
+    """Whether the module's import has begun and not ended."""
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
