@@ -28,7 +28,7 @@ from fashion_rq_bench.comparators._sides import (
     side_of,
 )
 from fashion_rq_bench.similarity import Similarity
-from fashion_rq_bench.vocabulary import token_key
+from fashion_rq_bench.vocabulary import plural, token_key
 
 __all__ = ["FOUND", "columns", "found", "product_side", "query_value", "scores"]
 
@@ -53,11 +53,16 @@ def found(
     With ``match="paper"`` it is found as a literal substring of the lower-cased path.
     """
     if config.match == "paper":
-        keys, places = queries, [path_of(path.split(SEPARATOR)) for path in products]
+        keys = {query: (query,) for query in queries}
+        places = [path_of(path.split(SEPARATOR)) for path in products]
     else:
-        keys = [token_key(query) for query in queries]
+        # Of a word written only in the plural the singular is another word: "short", "brief".
+        keys = {query: (token_key(query), token_key(plural(query))) for query in queries}
         places = ["|".join(map(token_key, path.split(SEPARATOR))) for path in products]
-    hits = (bool(key) and key in place for key, place in zip(keys, places, strict=True))
+    hits = (
+        any(key and key in place for key in keys[query])
+        for query, place in zip(queries, places, strict=True)
+    )
     return np.fromiter(hits, np.bool_, len(queries))
 
 

@@ -4,14 +4,16 @@ In:  lists of values of queries and products.
 Out: max over query value v and product value u of sim(v, u). A product without values is compared
      by its description and, except for material, its category path, each as a single string.
 
-The catalog stage has already filled a product's values from articleAttributes, else from the
-vocabulary found in its title and description.
+A value that is a known spelling of a term of the vocabulary is compared as that term ("checks" and
+"chequered" as "checked"). The catalog stage has already filled a product's values from
+articleAttributes, else from the vocabulary found in its title and description.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +22,17 @@ from numpy.typing import NDArray
 from fashion_rq_bench.comparators._base import ComparatorConfig
 from fashion_rq_bench.comparators._sides import LEVELS, Side, category_paths, column, text_side
 from fashion_rq_bench.similarity import Similarity
-from fashion_rq_bench.vocabulary import fold
+from fashion_rq_bench.vocabulary import fold, synonyms, token_key
 
 __all__ = ["MATERIAL", "OCCASION", "PATTERN", "STYLE", "SoftText"]
+
+
+@cache
+def _terms(attribute: str) -> Mapping[str, str]:
+    """Folded canonical term by token key of each of its spellings."""
+    spellings = synonyms(attribute)
+    others = {token_key(other): fold(term) for term in spellings for other in spellings[term]}
+    return others | {token_key(term): fold(term) for term in spellings}
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,7 @@ class SoftText:
     """Comparator of one soft attribute.
 
     Attributes:
-        column: the products' column of value lists.
+        column: the products' column of value lists, also the name of its terms in the vocabulary.
         use_path: whether the category path stands in for missing values, beside the description.
     """
 
@@ -43,15 +53,15 @@ class SoftText:
         return (self.column, "description", *(LEVELS if self.use_path else ()))
 
     def query_value(self, value: str, /) -> str:
-        """The folded value."""
-        return fold(value)
+        """The term of which the whole value is a spelling, else the folded value."""
+        return _terms(self.column).get(token_key(value)) or fold(value)
 
     def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> Side:
-        """Folded values, else the description as it stands and the category path."""
+        """Values as terms, else the description as it stands and the category path."""
         texts = [column(products, "description")]
         if self.use_path:
             texts.append(category_paths(products))
-        return text_side(column(products, self.column), texts)
+        return text_side(column(products, self.column), texts, self.query_value)
 
     def scores(
         self,
