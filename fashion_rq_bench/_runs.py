@@ -69,57 +69,59 @@ def from_run(run: Source, qrels: Source) -> RunArrays:
     run_table, judged = _read(run, "run", "score"), _read(qrels, "qrels", "grade")
     if not judged.num_rows:
         raise MetricInputError("qrels is empty.", fix="Give at least one judged product.")
-    query_ids = pc.unique(judged["query_id"])
-    all_queries = pc.index_in(run_table["query_id"], query_ids)
-    scored = run_table.filter(pc.is_valid(all_queries))
-    products = pc.unique(pa.chunked_array([*judged["product_id"].chunks]))
-    judged_key, judged_order = _keys(judged, query_ids, products, "qrels")
-    query = pc.index_in(scored["query_id"], query_ids).to_numpy()
+    query_ids, products = pc.unique(judged["query_id"]), pc.unique(judged["product_id"])
+    judged_keys, judged_order = _keys(judged, query_ids, products, "qrels")
+    judged = judged.take(pa.array(judged_order))
+    known = pc.is_in(run_table["query_id"], query_ids)
+    scored = run_table.filter(known)
+    _keys(scored, query_ids, pc.unique(scored["product_id"]), "run")
+    query = _codes(scored["query_id"], query_ids)
     order = np.argsort(query, kind="stable")
-    scored = scored.take(pa.array(order))
-    offsets = offsets_of(np.bincount(query, minlength=len(query_ids)))
-    judged_rows = judged_key // len(products)
+    query, scored = query[order], scored.take(pa.array(order))
+    offsets = _offsets(query, len(query_ids))
+    keys = query * len(products) + _codes(scored["product_id"], products)
     return RunArrays(
         query_ids,
         _lists(offsets, scored["score"]),
-        _lists(offsets, _grades(scored, query[order], judged, judged_key, judged_order, products)),
+        _lists(offsets, _grades(keys, judged_keys, judged["grade"].to_numpy())),
         _lists(offsets, scored["product_id"]),
-        _lists(
-            offsets_of(np.bincount(judged_rows, minlength=len(query_ids))),
-            judged["grade"].take(pa.array(judged_order)),
-        ),
+        _lists(_offsets(judged_keys // len(products), len(query_ids)), judged["grade"]),
         missing=int((np.diff(offsets) == 0).sum()),
-        unjudged=len(pc.unique(run_table["query_id"].filter(pc.is_null(all_queries)))),
+        unjudged=len(pc.unique(run_table["query_id"].filter(pc.invert(known)))),
     )
+
+
+def _codes(values: Any, distinct: pa.Array) -> Ints:
+    """Place of each value in ``distinct``; far below 0 for values that are not in it."""
+    found = pc.index_in(values, distinct).cast(pa.int64()).fill_null(-(1 << 62))
+    codes: Ints = found.to_numpy()
+    return codes
+
+
+def _offsets(rows: Ints, count: int) -> Ints:
+    return offsets_of(np.bincount(rows, minlength=count))
 
 
 def _keys(table: pa.Table, query_ids: pa.Array, products: pa.Array, name: str) -> tuple[Ints, Ints]:
     """Sorted numbers for the (query, product) pairs of a table and the order that sorts them."""
-    query = pc.index_in(table["query_id"], query_ids).to_numpy().astype(np.int64)
-    product = pc.index_in(table["product_id"], products).to_numpy().astype(np.int64)
-    key = query * len(products) + product
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    same = np.flatnonzero(key[1:] == key[:-1])
+    keys = _codes(table["query_id"], query_ids) * len(products)
+    keys += _codes(table["product_id"], products)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    same = np.flatnonzero(keys[1:] == keys[:-1])
     if len(same):
         pair = table.slice(int(order[same[0]]), 1).to_pylist()[0]
         raise MetricInputError(
             f"{name} holds a pair of query and product twice.",
             given=f"query {pair['query_id']}, product {pair['product_id']}",
         )
-    return key, order
+    return keys, order
 
 
-def _grades(
-    scored: pa.Table, query: Array, judged: pa.Table, keys: Ints, order: Ints, products: pa.Array
-) -> Array:
-    """Grade of each retrieved product, 0 where the pair is not judged."""
-    product = pc.index_in(scored["product_id"], products)
-    known = pc.is_valid(product).to_numpy()
-    key = query * np.int64(len(products)) + product.fill_null(0).to_numpy()
-    at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-    grades = judged["grade"].to_numpy()[order]
-    return np.where(known & (keys[at] == key), grades[at], 0)
+def _grades(keys: Ints, judged_keys: Ints, grades: Array) -> Array:
+    """Grade of each retrieved pair, 0 where it is not judged."""
+    at = np.minimum(np.searchsorted(judged_keys, keys), len(judged_keys) - 1)
+    return np.where(judged_keys[at] == keys, grades[at], 0)
 
 
 def _lists(offsets: Ints, values: Any) -> pa.ListArray:
