@@ -109,8 +109,7 @@ def match_attribute(
     """
     comparator = COMPARATORS[attribute]
     used, local = np.unique(product_rows, return_inverse=True)
-    present = [name for name in comparator.columns if name in products.column_names]
-    product = comparator.product_side(products.select(present).take(used), config)
+    product = comparator.product_side(_columns(products, comparator.columns, used), config)
     keys = query.codes[rows] * len(product.values) + product.codes[local]
     distinct, inverse = np.unique(keys, return_inverse=True)
     left, right = np.divmod(distinct, len(product.values))
@@ -123,6 +122,15 @@ def match_attribute(
 
     out[known] = best_over_values(query.values, product.values, left[known], right[known], scorer)
     return out[inverse], source[inverse]
+
+
+def _columns(products: pa.Table, names: Sequence[str], rows: NDArray[np.int64]) -> pa.Table:
+    """Some rows of some columns; a column that is not there is null."""
+    nothing = pa.nulls(len(rows), pa.large_string())
+    present = products.column_names
+    return pa.table(
+        {name: products[name].take(rows) if name in present else nothing for name in names}
+    )
 
 
 def _checked(scores: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:
