@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import MetricInputError
 
-__all__ = ["Block", "Ragged", "blocks", "encode_ids", "number_rows", "offsets_of", "rows_of"]
+__all__ = [
+    "Block",
+    "Ragged",
+    "blocks",
+    "check_same_rows",
+    "encode_ids",
+    "number_rows",
+    "offsets_of",
+    "rows_of",
+]
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -197,6 +206,22 @@ def _refuse(ragged: Ragged, bad: NDArray[np.bool_], name: str, problem: str) -> 
             f"{name} of query {row}, position {place}, is {problem}.",
             given=ragged.values[position].item(),
             fix="Correct the value or leave the product out.",
+        )
+
+
+def check_same_rows(scores: Ragged, other: Ragged, name: str) -> None:
+    """Refuse rows that do not have the lengths of the scores' rows."""
+    if len(scores) != len(other):
+        raise MetricInputError(
+            f"scores and {name} must have one row per query.",
+            given=f"{len(scores)} rows of scores, {len(other)} of {name}",
+        )
+    differ = np.flatnonzero(scores.lengths != other.lengths)
+    if len(differ):
+        row = int(differ[0])
+        raise MetricInputError(
+            f"scores and {name} of query {row} differ in length.",
+            given=f"{scores.lengths[row]} scores, {other.lengths[row]} {name}",
         )
 
 

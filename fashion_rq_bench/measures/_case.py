@@ -21,6 +21,7 @@ from fashion_rq_bench._ragged import (
     Ints,
     Ragged,
     blocks,
+    check_same_rows,
     encode_ids,
     number_rows,
 )
@@ -143,21 +144,6 @@ def _positive(grades: Ragged) -> Ragged:
     return Ragged(grades.values[keep], np.searchsorted(keep, grades.offsets))
 
 
-def _check_shape(scores: Ragged, other: Ragged, name: str) -> None:
-    if len(scores) != len(other):
-        raise MetricInputError(
-            f"scores and {name} must have one row per query.",
-            given=f"{len(scores)} rows of scores, {len(other)} of {name}",
-        )
-    differ = np.flatnonzero(scores.lengths != other.lengths)
-    if len(differ):
-        row = int(differ[0])
-        raise MetricInputError(
-            f"scores and {name} of query {row} differ in length.",
-            given=f"{scores.lengths[row]} scores, {other.lengths[row]} {name}",
-        )
-
-
 def _check_ideal(grades: Ragged, judged: Ragged) -> None:
     """Refuse retrieved products better than the ideal: sorted, each must have its counterpart."""
     if len(judged) != len(grades):
@@ -207,11 +193,11 @@ def build_case(
     _check_options(ties, min_grade)
     score_rows = number_rows(scores, "scores")
     grade_rows = number_rows(grades, "grades", minimum=0)
-    _check_shape(score_rows, grade_rows, "grades")
+    check_same_rows(score_rows, grade_rows, "grades")
     codes = None
     if ids is not None:
         codes, _ = encode_ids(ids)
-        _check_shape(score_rows, codes, "ids")
+        check_same_rows(score_rows, codes, "ids")
     if ideal is None and not len(grade_rows.values):
         raise MetricInputError("No query has a product.", fix="Give scores and grades, or ideal=.")
     judged = _positive(grade_rows if ideal is None else number_rows(ideal, "ideal", minimum=0))
