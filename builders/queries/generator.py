@@ -24,7 +24,8 @@ from fashion_rq_bench.schema import QUERIES
 from fashion_rq_bench.vocabulary import fold
 
 from .evidence import Evidence, read_evidence
-from .grammar import intents_of, verbalize
+from .grammar import verbalize
+from .plan import intents_of
 from .planning import Planned, Planner
 from .wishes import PrefixIndex
 

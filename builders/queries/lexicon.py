@@ -12,7 +12,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +25,6 @@ __all__ = [
     "OccasionForms",
     "TypeForms",
     "brand_name",
-    "colored",
     "common_words",
     "gender_forms",
     "group_forms",
@@ -79,13 +78,24 @@ class GenderForms:
 
 @dataclass(frozen=True)
 class OccasionForms:
-    """An occasion before the noun, and after it by class of thing ("any" for the rest)."""
+    """How an occasion is said.
+
+    Attributes:
+        pre: words before the noun, and ``no_pre`` the classes of things they do not suit.
+        post: phrases after it by class of thing ("any" for the rest).
+        outing: what follows "that I can wear".
+        clash: words of product types beside which ``pre`` repeats itself, and with ``once`` the
+            occasion as a whole.
+        also: words that a reader should understand.
+    """
 
     pre: tuple[str, ...]
     post: Mapping[str, tuple[str, ...]]
-    clash: frozenset[str]
-    no_pre: frozenset[str]
-    also: tuple[str, ...]
+    outing: tuple[str, ...] = ()
+    clash: frozenset[str] = frozenset()
+    once: bool = False
+    no_pre: frozenset[str] = frozenset()
+    also: tuple[str, ...] = ()
 
 
 @cache
@@ -100,6 +110,7 @@ def _section(name: str) -> Mapping[str, Any]:
     return MappingProxyType({token_key(key): value for key, value in _data()[name].items()})
 
 
+@lru_cache(maxsize=4096)
 def type_forms(article_type: str) -> TypeForms:
     """Names of an article type; by rule where the lexicon has none."""
     entry = _section("types").get(token_key(article_type))
@@ -120,6 +131,7 @@ def _regular(article_type: str) -> TypeForms:
     return TypeForms((one,), (many,), pair=one == many, kind="gear")
 
 
+@lru_cache(maxsize=4096)
 def group_forms(category: str) -> TypeForms:
     """Names of a broad category (a sub or master category), always as a plural or mass noun."""
     entry = _section("groups").get(token_key(category))
@@ -137,6 +149,7 @@ def group_names() -> tuple[str, ...]:
     return tuple(_data()["groups"])
 
 
+@lru_cache(maxsize=4096)
 def gender_forms(gender: str) -> GenderForms:
     """How a gender is said."""
     entry = _data()["gender"].get(fold(gender))
@@ -147,24 +160,26 @@ def gender_forms(gender: str) -> GenderForms:
     )
 
 
+@lru_cache(maxsize=4096)
 def occasion_forms(occasion: str) -> OccasionForms:
     """How an occasion is said."""
     entry = _data()["occasion"].get(fold(occasion))
     if entry is None:
         word = occasion.casefold()
-        return OccasionForms(
-            (word,), {"any": (f"for {word}",)}, frozenset(tokens(word)), frozenset(), ()
-        )
+        return OccasionForms((word,), {"any": (f"for {word}",)}, clash=frozenset(tokens(word)))
     post = {key: tuple(entry[key]) for key in ("any", *_data()["classes"]) if key in entry}
     return OccasionForms(
         tuple(entry["pre"]),
         post,
-        frozenset(entry["clash"]),
-        frozenset(entry["no_pre"]),
+        tuple(entry.get("outing", ())),
+        frozenset(entry.get("clash", ())),
+        entry.get("once", False),
+        frozenset(entry.get("no_pre", ())),
         tuple(entry.get("also", ())),
     )
 
 
+@lru_cache(maxsize=4096)
 def value_forms(attribute: str, value: str) -> Forms:
     """How a value of color, pattern, material, style, age_group or price_hint is said."""
     entry = _section(attribute).get(token_key(value), {})
@@ -194,18 +209,19 @@ def _default_forms(attribute: str, value: str) -> Forms:
     return Forms((hyphened,))
 
 
-def said(attribute: str, value: str) -> bool:
-    """Whether shoppers say this value at all."""
+@lru_cache(maxsize=4096)
+def said(attribute: str, value: str, kind: str = "") -> bool:
+    """Whether shoppers say this value at all, and this attribute of this class of things."""
+    entry = _data()["classes"].get(kind, {})
+    if not entry.get(attribute, True):
+        return False
     return fold(value) not in {fold(word) for word in _data()["unsaid"].get(attribute, ())}
 
 
-def colored(kind: str) -> bool:
-    """Whether a colour is worth asking for in this class of things."""
-    return bool(_data()["classes"].get(kind, {}).get("color", True))
-
-
 def brand_name(brand: str) -> str:
-    """A brand as one writes it: shouted names get plain capitals, short ones stay ("UCB")."""
+    """A brand as one writes it: shouted and lower-case names get plain capitals, "UCB" stays."""
+    if brand.islower():
+        return brand.title() if brand.isascii() and brand.replace(" ", "").isalpha() else brand
     return " ".join(
         word.capitalize()
         if word.isupper() and word.isalpha() and len(word) > _SHORT_BRAND

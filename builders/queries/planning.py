@@ -19,14 +19,15 @@ import pyarrow as pa
 
 from fashion_rq_bench.builders.values import Incidence
 
+from .draw import weighted
 from .evidence import Evidence
-from .grammar import Plan, can_name_person
+from .plan import Plan, can_name_person
 from .wishes import Neighbourhood, PrefixIndex, WishSet, WishSpace, wish_incidence
 
 __all__ = ["Planned", "Planner"]
 
 _BROAD = ("sub_category", "master_category")
-_SIZES = {2: 0.04, 3: 0.32, 4: 0.42, 5: 0.22}
+_SIZES = {3: 0.32, 4: 0.45, 5: 0.23}
 _PERSON = 0.3
 _NEAR_BEST = 0.08
 _LEAST_EXACT = 0.85
@@ -139,14 +140,12 @@ def _near_best(sets: Sequence[WishSet], rng: np.random.Generator) -> WishSet:
     """One of the best few sets; the best most often."""
     good = [one for one in sets if one.exact >= _LEAST_EXACT and len(one.wishes) > 1] or list(sets)
     near = [one for one in good if one.score >= good[0].score - _NEAR_BEST][:6]
-    weights = np.array([1.0 / (1 + rank) for rank in range(len(near))])
-    return near[int(np.searchsorted(np.cumsum(weights / weights.sum()), rng.random()))]
+    return near[weighted([1.0 / (1 + rank) for rank in range(len(near))], rng)]
 
 
 def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> WishSet:
     """Add wishes that shoppers usually state, as long as the cluster's products hold them."""
-    sizes, shares = list(_SIZES), np.cumsum(list(_SIZES.values()))
-    size = sizes[min(int(np.searchsorted(shares, rng.random() * shares[-1])), len(sizes) - 1)]
+    size = list(_SIZES)[weighted(list(_SIZES.values()), rng)]
     floor = max(base.exact - _SLACK, min(_LEAST_EXACT, base.exact))
     while len(base.wishes) < size:
         longer = [one for one in space.longer(base) if one.exact >= floor]
@@ -157,10 +156,9 @@ def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> Wish
         weights = [
             _APPEAL.get(space.wishes[i].attribute, 0.0) / len(space.wishes[i].values) for i in added
         ]
-        ends = np.cumsum(weights)
-        if ends[-1] <= 0:
+        if not any(weights):
             break
-        base = longer[int(np.searchsorted(ends, rng.random() * ends[-1], "right"))]
+        base = longer[weighted(weights, rng)]
     return base
 
 

@@ -19,10 +19,19 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import scipy.sparse as sp
 
-from fashion_rq_bench.builders.values import Incidence, Ints, column_axis, incidence
+from fashion_rq_bench.builders.values import (
+    Axis,
+    Incidence,
+    Ints,
+    axis,
+    column_axis,
+    incidence,
+)
+from fashion_rq_bench.vocabulary import tokens
 
-from .lexicon import colored, said, type_forms
+from .lexicon import occasion_forms, said, type_forms
 
 __all__ = [
     "COLUMNS",
@@ -56,7 +65,8 @@ _MIN_IN_RANGE = 0.1
 _MIN_TYPE = 0.05
 _MIN_HELD = 0.8
 _MOST_SINGLES = 4
-_EXTRA_VALUE = 0.015
+_EXTRA_VALUE = 0.03
+_MOST_EXTRA = 2
 _EXTRA_WISH = 0.01
 
 
@@ -157,9 +167,18 @@ def wish_incidence(catalog: pa.Table, type_column: str = "article_type") -> Inci
     """
     axes = []
     for attribute, column in {**COLUMNS, "product_type": type_column}.items():
-        found = column_axis(catalog, column)
-        axes.append(type(found)(attribute, found.values, found.products, found.codes))
+        found = _occasions(catalog) if attribute == "occasion" else column_axis(catalog, column)
+        axes.append(Axis(attribute, found.values, found.products, found.codes))
     return incidence(axes, len(catalog))
+
+
+def _occasions(catalog: pa.Table) -> Axis:
+    """Occasions and usage as one attribute, as the paper reads them (supplement 8.0.5)."""
+    own, usage = column_axis(catalog, "occasion"), column_axis(catalog, "usage")
+    texts = [own.values[code] for code in own.codes]
+    texts += [usage.values[code].casefold() for code in usage.codes]
+    products = np.concatenate([own.products, usage.products])
+    return axis("occasion", products, pa.array(texts, pa.string()))
 
 
 @dataclass(frozen=True)
@@ -184,8 +203,7 @@ class SearchRule:
         """(S,) scores of (S, 4) satisfied shares by tier and (S,) costs of wording."""
         penalties = np.array([1.0, -self.sibling, -self.related, -self.other])
         short = np.maximum(self.floor - shares[:, 0], 0.0)
-        scores: Floats = shares @ penalties - 2.0 * short - cost
-        return scores
+        return np.asarray(shares @ penalties - 2.0 * short - cost)
 
 
 class WishSpace:
@@ -211,12 +229,12 @@ class WishSpace:
     ) -> None:
         self._rule = rule or SearchRule()
         products = np.concatenate(tiers.tiers)
-        self._shares = _tier_shares([len(tier) for tier in tiers.tiers])
         candidates = _candidates(values, tiers.exact, broad)
         self.wishes = tuple(_wish(values, columns) for columns in candidates)
         used = sorted({column for columns in candidates for column in columns})
         place = {column: position for position, column in enumerate(used)}
         held = values.matrix[products][:, used].toarray() > 0
+        held, self._shares = _distinct(held, _tier_shares([len(tier) for tier in tiers.tiers]))
         self._masks = [held[:, [place[c] for c in columns]].any(axis=1) for columns in candidates]
         self._costs = [_EXTRA_WISH + _EXTRA_VALUE * (len(w.values) - 1) for w in self.wishes]
 
@@ -243,15 +261,15 @@ class WishSpace:
         masks = np.stack([np.logical_and.reduce([self._masks[i] for i in key]) for key in keys])
         shares = masks @ self._shares
         scores = self._rule.score(shares, np.array([sum(self._costs[i] for i in k) for k in keys]))
-        empty = ~self._shares.any(axis=0)
+        shares[:, ~self._shares.any(axis=0)] = np.nan
         return [
             WishSet(
                 key,
                 tuple(self.wishes[i] for i in key),
-                *(float("nan") if void else float(x) for x, void in zip(row, empty, strict=True)),
-                score=round(float(score), 9),
+                *(float(share) for share in row[:4]),
+                round(float(row[4]), 9),
             )
-            for key, row, score in zip(keys, shares, scores, strict=True)
+            for key, row in zip(keys, np.column_stack([shares, scores]), strict=True)
         ]
 
     def longer(self, base: WishSet) -> list[WishSet]:
@@ -261,9 +279,12 @@ class WishSpace:
     def _longer(self, key: tuple[int, ...], limit: int | None = None) -> Iterator[tuple[int, ...]]:
         if len(key) >= (limit or self._rule.longest):
             return
-        said = {self.wishes[i].attribute for i in key}
+        taken = {self.wishes[i].attribute for i in key}
+        spare = _MOST_EXTRA - sum(len(self.wishes[i].values) - 1 for i in key)
+        if any(self.wishes[i].values[0].casefold() in ("boys", "girls") for i in key):
+            taken.add("age_group")  # said by the gender
         for i, wish in enumerate(self.wishes):
-            if wish.attribute not in said:
+            if wish.attribute not in taken and len(wish.values) - 1 <= max(spare, 0):
                 yield tuple(sorted((*key, i)))
 
 
@@ -277,6 +298,17 @@ def _tier_shares(sizes: Sequence[int]) -> Floats:
     return shares
 
 
+def _distinct(held: npt.NDArray[np.bool_], shares: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
+    """Each distinct row of ``held`` once, with the ``shares`` of its products added up."""
+    if not held.shape[1]:
+        return held[:1], shares.sum(axis=0, keepdims=True)
+    packed = np.packbits(held, axis=1)
+    rows = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    members = sp.csr_array((np.ones(len(rows)), (inverse, np.arange(len(rows)))))
+    return held[first], np.asarray(members @ shares)
+
+
 def _candidates(values: Incidence, products: Ints, broad: bool) -> list[tuple[int, ...]]:
     """Columns of every wish that the cluster supports and shoppers say."""
     own = values.matrix[products]
@@ -287,8 +319,8 @@ def _candidates(values: Incidence, products: Ints, broad: bool) -> list[tuple[in
         for columns in _ranges(attribute, own[:, block].toarray() > 0, share[block], block.start)
     ]
     types = [c for c in found if values.names[c[0]][0] == "product_type"]
-    kind = type_forms(values.names[types[0][0]][1]).kind if types and not broad else ""
-    return [columns for columns in found if _sayable(_wish(values, columns), kind)]
+    dominant = values.names[types[0][0]][1] if types and not broad else ""
+    return [columns for columns in found if _sayable(_wish(values, columns), dominant)]
 
 
 def _ranges(
@@ -311,10 +343,13 @@ def _wish(values: Incidence, columns: tuple[int, ...]) -> Wish:
     return Wish(values.names[columns[0]][0], tuple(values.names[c][1] for c in columns))
 
 
-def _sayable(wish: Wish, kind: str) -> bool:
-    """Shoppers do not ask for adult's shirts or for a blue deodorant."""
-    if wish.attribute == "color" and not colored(kind):
-        return False
+def _sayable(wish: Wish, article_type: str) -> bool:
+    """Shoppers ask neither for adults' shirts nor blue deodorants nor sports shoes for sports."""
+    kind = type_forms(article_type).kind if article_type else ""
     if wish.attribute == "age_group" and wish.values[0] == "adult":
         return False
-    return all(said(wish.attribute, value) for value in wish.values)
+    if wish.attribute == "occasion":
+        forms = occasion_forms(wish.values[0])
+        if forms.once and forms.clash & set(tokens(article_type)):
+            return False
+    return all(said(wish.attribute, value, kind) for value in wish.values)
