@@ -2,7 +2,7 @@
 
 In:  the eight tables of an edition and the identity of what its vectors were computed with.
 Out: 16 hexadecimal digits. The same rows give the same id under any version of Arrow or Parquet,
-     on any machine (docs/design/0004-editions.md gives the canonical form).
+     on any machine (docs/design/0009-editions.md gives the canonical form).
 
 Two things are left out because their last bits differ between machines: the vectors of ``strings``
 and the ``match`` of a pair, which follows from the rest and those vectors. The identity of the text

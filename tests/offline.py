@@ -1,4 +1,4 @@
-"""A fresh interpreter in an empty folder that cannot open a connection."""
+"""A fresh interpreter in a folder of its own, which cannot open a connection."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = _refuse
 """
 
 
-def run_offline(
-    code: str, folder: Path, *, python: str = sys.executable, **environment: str
-) -> str:
-    """Run ``code`` with the working directory ``folder``; returns what it printed.
+def launch(
+    code: str, folder: Path, *, python: Path | str = sys.executable, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run ``code`` as a script, with the working directory ``folder``.
 
-    Everything that Hugging Face keeps goes to ``folder`` too. Warnings are errors only if the code
-    makes them so; an exit status other than 0 fails the test with standard error shown.
+    Nothing of this process's environment that bears on the outcome is passed on, and everything
+    that Hugging Face keeps goes to a folder beside ``folder``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     script = folder.parent / f"{folder.name}.py"
@@ -32,8 +32,8 @@ def run_offline(
         if not name.startswith(("HF_", "FASHION_RQ", "PYTHON"))
     }
     home = {"HF_HOME": str(folder.parent / "hf"), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [python, str(script)],
+    return subprocess.run(
+        [str(python), str(script)],
         cwd=folder,
         env=inherited | home | environment,
         capture_output=True,
@@ -41,5 +41,12 @@ def run_offline(
         timeout=240,
         check=False,
     )
+
+
+def run_offline(
+    code: str, folder: Path, *, python: Path | str = sys.executable, **environment: str
+) -> str:
+    """What :func:`launch` printed; fails with standard error if the exit status is not 0."""
+    done = launch(code, folder, python=python, **environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import shutil
 import socket
 import sys
@@ -172,6 +173,14 @@ print(load_dataset("{NAME}", "ranking", split="test").num_rows)
 def test_either_may_be_imported_first(order: str, written: Path, tmp_path: Path) -> None:
     printed = run_offline(order + LOAD, tmp_path / "empty", FASHION_RQ_BENCH_DATA=str(written))
     assert printed.split() == ["24"]
+
+
+def test_the_code_in_the_guide_runs(written: Path, tmp_path: Path) -> None:
+    guide = Path(__file__).resolve().parent.parent / "docs" / "editions.md"
+    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    code = "\n".join(blocks).replace("PATH", str(written)) + "\nprint(len(products))\n"
+    printed = run_offline(code, tmp_path / "empty", FASHION_RQ_BENCH_DATA=str(written))
+    assert printed.splitlines()[-1] == "48"
 
 
 @pytest.mark.slow
