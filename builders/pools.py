@@ -195,7 +195,7 @@ def draw_pools(
     if not kept:
         raise BuildError(
             f"No cluster can become an anchor: {_told(left_out)}.",
-            fix="Use a larger catalog, fewer codes (rqvae.codes), or lower hierarchy.min_size.",
+            fix="Use a larger catalog, fewer codes (rqvae.codebook_size), or lower hierarchy.min_size.",
         )
     ranks = np.empty(len(ids), dtype=np.int64)
     ranks[np.asarray(pc.sort_indices(ids))] = np.arange(len(ids))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.stats import hypergeom
 
 from fashion_rq_bench.builders.pools import Pools, ragged_take
 from fashion_rq_bench.builders.tree import Ints
+from fashion_rq_bench.consistency import chance, consistency
 from fashion_rq_bench.consistent import (
     Wishes,
     oracle_scores,
@@ -30,36 +30,25 @@ from fashion_rq_bench.matching import PairMatches
 from fashion_rq_bench.ranking import mean, ndcg, recall
 from fashion_rq_bench.schema import GRADE_NAMES
 
-__all__ = ["random_consistency", "reference", "wish_satisfaction"]
+__all__ = ["reference", "wish_satisfaction"]
+
+_CONSISTENCY_AT = (5, 10)
 
 Facts = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 
-def random_consistency(sizes: npt.ArrayLike, k: int) -> Floats:
-    """Expected Jaccard overlap of two random top-k sets out of pools of these sizes, in [0, 1].
-
-    Args:
-        sizes: (G,) candidates per pool.
-        k: cut-off; a pool of at most k candidates is retrieved whole, so its overlap is 1.
-    """
-    sizes = np.asarray(sizes, dtype=np.int64)
-    top = np.minimum(k, sizes)[:, None]
-    shared = np.arange(k + 1)[None, :]
-    chance = hypergeom.pmf(shared, sizes[:, None], top, top)
-    return np.asarray((chance * shared / np.maximum(2 * top - shared, 1)).sum(axis=1))
-
-
-def reference(pools: Pools, matches: PairMatches) -> Facts:
+def reference(pools: Pools, matches: PairMatches, ids: pa.Array) -> Facts:
     """Floor, oracle reference and wish satisfaction of the four tasks.
 
     Args:
         pools: the pools.
         matches: of the pairs of :func:`~fashion_rq_bench.builders.pools.pool_pairs`, in its order.
+        ids: (N,) product ids of the catalog.
 
     Returns:
-        ``quality``: ``floor`` and ``reference`` (per task and metric), and ``wishes`` (per grade);
-        ``wishes``: the same shares by number of wishes and by the anchor's product type;
+        ``quality``: ``floor`` and ``reference`` (task to metric to mean), and ``wishes`` (per
+        grade); ``wishes``: the same shares by number of wishes and by the anchor's product type;
         ``pairs_without_match``: T1 pairs whose query expresses no attribute.
     """
     scores = oracle_scores(matches)
@@ -67,8 +56,9 @@ def reference(pools: Pools, matches: PairMatches) -> Facts:
     ranked = int(np.diff(pools.offsets)[pools.query_anchor].sum())
     return {
         "quality": {
-            "floor": _task_scores(pools, np.zeros_like(scores)) | {"paraphrase": _chance(pools)},
-            "reference": _task_scores(pools, scores),
+            "floor": _scores(pools, np.zeros_like(scores)) | {"paraphrase": _chance(pools)},
+            "reference": _scores(pools, scores)
+            | {"paraphrase": _consistency(pools, scores[:ranked], ids)},
             "wishes": wishes.pop("all"),
         },
         "wishes": wishes,
@@ -76,31 +66,50 @@ def reference(pools: Pools, matches: PairMatches) -> Facts:
     }
 
 
-def _task_scores(pools: Pools, scores: Floats) -> Facts:
+def _scores(pools: Pools, scores: Floats) -> Facts:
+    """T1, T2 and T3 of one score per pair; of a constant score, what chance gives."""
     places, offsets = ragged_take(pools.offsets, pools.query_anchor)
     ranked, siblings = np.split(scores, [len(places)])
     grades = pools.grades[places]
+    t1 = _rows(ranked, offsets), _rows(grades, offsets)
+    t3 = (
+        _rows(siblings, pools.sibling_offsets),
+        _rows(pools.targets.astype(np.int8), pools.sibling_offsets),
+    )
     return {
-        "ranking": _means(
-            {
-                "ndcg@10": ndcg(_rows(ranked, offsets), _rows(grades, offsets), 10),
-                "recall@10": recall(_rows(ranked, offsets), _rows(grades, offsets), 10),
-            }
-        ),
+        "ranking": _means({"ndcg@10": ndcg(*t1, 10), "recall@10": recall(*t1, 10)}),
+        "sibling": _means({"ndcg@3": ndcg(*t3, 3), "recall@3": recall(*t3, 3)}),
+    }
+
+
+def _consistency(pools: Pools, scores: Floats, ids: pa.Array) -> Facts:
+    places, offsets = ragged_take(pools.offsets, pools.query_anchor)
+    products = ids.take(pools.products[places])
+    names = pools.queries["query_id"].to_pylist()
+    return {
+        f"consistency@{k}": consistency(
+            _rows(scores, offsets),
+            _rows(products, offsets),
+            pools.query_anchor.tolist(),
+            k,
+            query_ids=names,
+        ).value
+        for k in _CONSISTENCY_AT
     }
 
 
 def _chance(pools: Pools) -> Facts:
     sizes = np.diff(pools.offsets)[np.bincount(pools.query_anchor) >= 2]
-    return _means({f"consistency@{k}": random_consistency(sizes, k) for k in (5, 10)})
+    return _means({f"consistency@{k}": chance(sizes, k) for k in _CONSISTENCY_AT})
 
 
 def _means(values: dict[str, Floats]) -> dict[str, float]:
     return {name: mean(array).value for name, array in values.items()}
 
 
-def _rows(values: npt.NDArray[Any], offsets: Ints) -> pa.Array:
-    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+def _rows(values: npt.NDArray[Any] | pa.Array, offsets: Ints) -> pa.Array:
+    flat = values if isinstance(values, pa.Array) else pa.array(values)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), flat)
 
 
 def wish_satisfaction(pools: Pools, matches: PairMatches) -> Facts:

@@ -29,6 +29,7 @@ from fashion_rq_bench.builders.pools import (
 from fashion_rq_bench.builders.reference import reference
 from fashion_rq_bench.builders.tree import Ints
 from fashion_rq_bench.builders.twins import twins
+from fashion_rq_bench.errors import BuildError
 from fashion_rq_bench.matching import match_pairs
 from fashion_rq_bench.schema import CLASSIFICATION, PARAPHRASE, RANKING, SIBLING
 from fashion_rq_bench.similarity import Similarity
@@ -44,7 +45,8 @@ class Tasks:
 
     Attributes:
         ranking, classification, sibling, paraphrase: tables of those schemas.
-        report: JSON-able; ``anchors``, ``pairs_without_match``, ``floor``, ``oracle``, ``wishes``.
+        report: JSON-able; ``anchors`` (what became one, what did not and why), ``quality``,
+            ``wishes`` and ``pairs_without_match`` (see :func:`~.reference.reference`).
     """
 
     ranking: pa.Table
@@ -72,9 +74,9 @@ def candidate_pools(
 
     Raises:
         ConfigError: fewer than three levels.
-        BuildError: tables that do not fit together, or no anchor at all.
+        BuildError: tables that do not fit together, or a task without any query.
     """
-    return draw_pools(
+    pools = draw_pools(
         catalog["product_id"].combine_chunks(),
         code_matrix(semantic_ids, catalog),
         twins(catalog, product_text(catalog)),
@@ -82,6 +84,26 @@ def candidate_pools(
         queries,
         config or TaskConfig(),
     )
+    _refuse_empty(pools)
+    return pools
+
+
+def _refuse_empty(pools: Pools) -> None:
+    empty = {
+        "Sibling discrimination (T3) has no query: no anchor has enough sibling leaves": len(
+            pools.sibling_queries
+        ),
+        "Paraphrase robustness (T4) has no group: every anchor has a single query": int(
+            (np.bincount(pools.query_anchor) >= 2).sum()
+        ),
+    }
+    for problem, count in empty.items():
+        if not count:
+            raise BuildError(
+                f"{problem}.",
+                given=f"{len(pools.prefixes)} anchors",
+                fix="Use a larger catalog, or more queries per cluster (queries.min_queries).",
+            )
 
 
 def tasks(
@@ -120,7 +142,7 @@ def tasks(
         "paraphrase": _paraphrase(pools, ids),
     }
     check_tasks(built, catalog, semantic_ids, config)
-    report = {"anchors": pools.counts, **reference(pools, matches)}
+    report = {"anchors": pools.counts, **reference(pools, matches, ids)}
     return Tasks(**built, report=report)
 
 

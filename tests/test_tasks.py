@@ -217,12 +217,13 @@ def test_every_product_of_a_tier_has_the_same_chance():
     assert abs(chi_square - 1999) < 5 * np.sqrt(2 * 1999)
 
 
-def test_a_window_without_candidates_is_widened():
-    """A leaf that is nearly its whole parent leaves three siblings among 2,000 products."""
-    codes = np.zeros((2000, 3), dtype=np.int64)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_window_without_candidates_is_widened(seed):
+    """A leaf that is nearly its whole parent leaves three siblings among 9,000 products."""
+    codes = np.zeros((9000, 3), dtype=np.int64)
     codes[[7, 700, 1500], 2] = 1
-    tree = Tree.build(codes, np.arange(2000), hash_ids(f"p{i}" for i in range(2000)))
-    found = tree.candidates(0, 2, 3, salts(0, (0, 0, 0), 1)[0], 3)
+    tree = Tree.build(codes, np.arange(9000), hash_ids(f"p{i}" for i in range(9000)))
+    found = tree.candidates(0, 2, 3, salts(seed, (0, 0, 0), 1)[0], 3)
     assert sorted(found.tolist()) == [7, 700, 1500]
 
 
@@ -266,6 +267,21 @@ def test_too_few_sibling_leaves_skip_t3_and_are_counted():
     pools = draw(world)
     assert len(pools.sibling_queries) == 0
     assert pools.counts["without_sibling_task"] == {"under 3 sibling leaves": len(pools.prefixes)}
+
+
+def test_a_task_without_queries_is_refused():
+    no_siblings = planted(10, 900, (3, 3, 3))
+    with pytest.raises(BuildError, match=r"T3\) has no query"):
+        build(no_siblings)
+    with pytest.raises(BuildError, match=r"T4\) has no group"):
+        build(planted(10, 900, queries=1))
+
+
+def test_anchors_of_one_branch_draw_different_products():
+    pools = draw(planted(13, 3000, (3, 3, 6)))
+    spans = zip(pools.offsets[:-1], pools.offsets[1:], strict=True)
+    far = [tuple(pools.products[a:b][pools.grades[a:b] == 0].tolist()) for a, b in spans]
+    assert len(set(far)) == len(far)
 
 
 def test_two_levels_are_refused():
@@ -448,6 +464,18 @@ def test_a_smaller_sample_of_anchors_lies_inside_a_larger_one(world, built):
     assert len(small.paraphrase) == 8
     for row in small.ranking.to_pylist():
         assert row == rows[row["query_id"]]
+
+
+def test_an_anchor_with_a_single_query_is_in_no_group(world):
+    lonely = "-".join(map(str, draw(world).prefixes[0].tolist()))
+    drop = {f"q{lonely}.1", f"q{lonely}.2"}
+    keep = [name not in drop for name in world.queries["query_id"].to_pylist()]
+    queries = world.queries.filter(np.array(keep))
+    found = build(type(world)(world.catalog, world.semantic_ids, world.clusters, queries))
+    assert f"q{lonely}.0" in found.ranking["query_id"].to_pylist()
+    assert lonely not in found.paraphrase["group_id"].to_pylist()
+    assert found.report["anchors"]["without_paraphrases"] == {"a single query": 1}
+    assert len(found.paraphrase) == found.report["anchors"]["anchors"] - 1
 
 
 def test_levels_beyond_three_keep_four_grades():
