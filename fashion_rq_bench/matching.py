@@ -285,6 +285,11 @@ def _resolve(
     expressed = source >= 0
     rel = _weighted(match, expressed, weights)
     known = _weighted(match, expressed & (source != MISSING), weights)
+    if len(pair) == n_pairs and np.array_equal(pair, np.arange(n_pairs)):
+        intent = np.zeros(n_pairs, dtype=np.int64)  # every query has exactly one
+        return PairMatches(
+            match, source == MISSING, source == FALLBACK, expressed, rel, known, intent
+        )
     order = np.where(np.isnan(rel), -1.0, rel)
     winner = _best(order, pair, n_pairs)
     chosen = np.stack(
@@ -305,8 +310,6 @@ def _resolve(
 
 def _best(order: NDArray[np.float64], pair: NDArray[np.int64], n_pairs: int) -> NDArray[np.int64]:
     """(n_pairs,) first row with the largest ``order`` of each pair; -1 for a pair without rows."""
-    if len(pair) == n_pairs and np.array_equal(pair, np.arange(n_pairs)):
-        return pair
     out = np.full(n_pairs, -1, dtype=np.int64)
     if len(pair):
         present, starts, counts = np.unique(pair, return_index=True, return_counts=True)

@@ -109,11 +109,13 @@ def _mean_per_query(
     n_queries: int,
 ) -> NDArray[np.float64]:
     """(Q, A) weighted means of (P, A) values over the pairs where they are not NaN."""
+    rows = np.flatnonzero(weights)
+    values, weights, owner = values[rows], weights[rows, None], query_index[rows]
     known = ~np.isnan(values)
     total = np.zeros((n_queries, values.shape[1]))
     mass = np.zeros_like(total)
-    np.add.at(total, query_index, np.where(known, values, 0.0) * weights[:, None])
-    np.add.at(mass, query_index, known * weights[:, None])
+    np.add.at(total, owner, np.where(known, values, 0.0) * weights)
+    np.add.at(mass, owner, known * weights)
     return np.divide(total, mass, out=np.full_like(total, np.nan), where=mass > 0)
 
 
@@ -142,8 +144,18 @@ def attr_scores(
         ``known_only``, none of its top products has a value); 0 where it has no pair at all.
     """
     queries = np.asarray(query_index, dtype=np.int64)
-    values = np.where(matches.missing, np.nan, matches.match) if known_only else matches.match
     weights = rank_weights(queries, scores, k=k, discounted=discounted)
+    return _attr_scores(matches, queries, weights, asked, known_only)
+
+
+def _attr_scores(
+    matches: PairMatches,
+    queries: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    asked: NDArray[np.bool_],
+    known_only: bool,
+) -> NDArray[np.float64]:
+    values = np.where(matches.missing, np.nan, matches.match) if known_only else matches.match
     out = _mean_per_query(values, weights, queries, len(asked))
     return np.where(asked & _empty(queries, len(asked))[:, None], 0.0, out)
 
@@ -167,8 +179,18 @@ def relevance(
         attributes and has no pair at all.
     """
     queries = np.asarray(query_index, dtype=np.int64)
-    values = matches.rel_known if known_only else matches.rel
     weights = rank_weights(queries, scores, k=k, discounted=discounted)
+    return _relevance(matches, queries, weights, asked, known_only)
+
+
+def _relevance(
+    matches: PairMatches,
+    queries: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    asked: NDArray[np.bool_],
+    known_only: bool,
+) -> NDArray[np.float64]:
+    values = matches.rel_known if known_only else matches.rel
     out = _mean_per_query(values[:, None], weights, queries, len(asked))[:, 0]
     return np.where(asked.any(axis=1) & _empty(queries, len(asked)), 0.0, out)
 
@@ -236,12 +258,10 @@ def summarise(
     """Rel, AttrScore and their counts of one model; arguments as for :func:`attr_scores`."""
     queries = np.asarray(query_index, dtype=np.int64)
 
-    arguments = (matches, queries, scores, asked)
-    rel = relevance(*arguments, k=k, discounted=discounted)
-    rel_known = relevance(*arguments, k=k, discounted=discounted, known_only=True)
-    attr = attr_scores(*arguments, k=k, discounted=discounted)
-    attr_known = attr_scores(*arguments, k=k, discounted=discounted, known_only=True)
     weights = rank_weights(queries, scores, k=k, discounted=discounted)
+    arguments = (matches, queries, weights, asked)
+    rel, rel_known = (_relevance(*arguments, known) for known in (False, True))
+    attr, attr_known = (_attr_scores(*arguments, known) for known in (False, True))
     n_missing = (matches.missing * weights[:, None]).sum(axis=0)
     attr_score, n = _means(attr)
     attr_score_known, n_known = _means(attr_known)

@@ -33,6 +33,7 @@ from fashion_rq_bench.comparators._sides import (
     VALUE,
     Side,
     best_over_values,
+    distinct,
     values_side,
 )
 from fashion_rq_bench.errors import MetricInputError
@@ -108,13 +109,13 @@ def match_attribute(
         MetricInputError: if the similarity gives something other than numbers.
     """
     comparator = COMPARATORS[attribute]
-    used, local = np.unique(product_rows, return_inverse=True)
+    used, local = distinct(product_rows, len(products))
     product = comparator.product_side(_columns(products, comparator.columns, used), config)
     keys = query.codes[rows] * len(product.values) + product.codes[local]
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    left, right = np.divmod(distinct, len(product.values))
+    pairs, inverse = distinct(keys, len(query.values) * len(product.values))
+    left, right = np.divmod(pairs, len(product.values))
     source = product.source[right]
-    out = np.full(len(distinct), NEUTRAL)
+    out = np.full(len(pairs), NEUTRAL)
     known = np.flatnonzero(source != MISSING)
 
     def scorer(queries: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:

@@ -31,6 +31,7 @@ __all__ = [
     "category_levels",
     "category_paths",
     "column",
+    "distinct",
     "levels_of",
     "path_of",
     "plain",
@@ -44,6 +45,7 @@ VALUE, FALLBACK, MISSING = range(3)
 
 SEPARATOR = "\x1f"
 LEVELS = ("master_category", "sub_category", "article_type")
+_TABLE = 1 << 21  # entries of a table that is filled faster than as many keys are sorted
 _NOTHING = pa.scalar(None, pa.large_string())
 _BETWEEN = pa.scalar(SEPARATOR, pa.large_string())
 
@@ -171,6 +173,18 @@ def category_paths(products: pa.Table) -> pa.Array:
     return pa.array(paths, pa.large_string()).take(encoded.indices)
 
 
+def distinct(keys: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """``np.unique`` with inverse of keys in [0, size); without sorting where a table is small."""
+    if size > _TABLE:
+        found, inverse = np.unique(keys, return_inverse=True)
+        return found, inverse
+    place = np.zeros(size, dtype=np.int64)
+    place[keys] = 1
+    found = np.flatnonzero(place)
+    place[found] = np.arange(len(found))
+    return found, place[keys]
+
+
 def best_over_values(
     query_values: Sequence[tuple[str, ...]],
     product_values: Sequence[tuple[str, ...]],
@@ -198,11 +212,9 @@ def best_over_values(
     across = p_counts[right][owner]
     i = q_ids[q_starts[left][owner] + within // across]
     j = p_ids[p_starts[right][owner] + within % across]
-    distinct, inverse = np.unique(i * len(p_strings) + j, return_inverse=True)
-    scores = scorer(
-        [q_strings[k] for k in distinct // len(p_strings)],
-        [p_strings[k] for k in distinct % len(p_strings)],
-    )
+    keys, inverse = distinct(i * len(p_strings) + j, len(q_strings) * len(p_strings))
+    one, two = np.divmod(keys, len(p_strings))
+    scores = scorer([q_strings[k] for k in one.tolist()], [p_strings[k] for k in two.tolist()])
     return np.maximum.reduceat(scores[inverse], starts)
 
 

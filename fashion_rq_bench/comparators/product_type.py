@@ -52,18 +52,25 @@ def found(
 
     With ``match="paper"`` it is found as a literal substring of the lower-cased path.
     """
-    if config.match == "paper":
-        keys = {query: (query,) for query in queries}
-        places = [path_of(path.split(SEPARATOR)) for path in products]
-    else:
-        # Of a word written only in the plural the singular is another word: "short", "brief".
-        keys = {query: (token_key(query), token_key(plural(query))) for query in queries}
-        places = ["|".join(map(token_key, path.split(SEPARATOR))) for path in products]
+    keys = {query: _keys(query, config) for query in set(queries)}
+    places = {path: _place(path, config) for path in set(products)}
     hits = (
-        any(key and key in place for key in keys[query])
-        for query, place in zip(queries, places, strict=True)
+        any(key in places[path] for key in keys[query])
+        for query, path in zip(queries, products, strict=True)
     )
     return np.fromiter(hits, np.bool_, len(queries))
+
+
+def _keys(query: str, config: ComparatorConfig) -> set[str]:
+    if config.match == "paper":
+        return {query}
+    # Of a word written only in the plural the singular is another word: "short", "brief".
+    return {token_key(query), token_key(plural(query))} - {""}
+
+
+def _place(path: str, config: ComparatorConfig) -> str:
+    levels = path.split(SEPARATOR)
+    return path_of(levels) if config.match == "paper" else "|".join(map(token_key, levels))
 
 
 def scores(
@@ -73,14 +80,21 @@ def scores(
     config: ComparatorConfig,
 ) -> NDArray[np.float64]:
     """Matches of types with joined paths, as :func:`product_side` gives them; not symmetric."""
-    paths = [path.split(SEPARATOR) for path in products]
     hits = found(queries, products, config)
+    compared = {path: _compared(path) for path in set(products)}
     rows: list[int] = []
     strings: list[str] = []
-    for row, levels in enumerate(paths):
-        candidates = levels[-1:] if hits[row] else [*levels, path_of(levels)]
-        strings += filter(None, dict.fromkeys(candidates))
+    for row, (path, hit) in enumerate(zip(products, hits.tolist(), strict=True)):
+        leaf, everything = compared[path]
+        strings += leaf if hit else everything
         rows += [row] * (len(strings) - len(rows))
     best = np.where(hits, FOUND, 0.0)
     np.maximum.at(best, rows, similarity([queries[row] for row in rows], strings))
     return best
+
+
+def _compared(path: str) -> tuple[list[str], list[str]]:
+    """The leaf, if there is one, and every distinct level with the whole path."""
+    levels = path.split(SEPARATOR)
+    everything = dict.fromkeys([*levels, path_of(levels)])
+    return [leaf for leaf in levels[-1:] if leaf], [part for part in everything if part]
