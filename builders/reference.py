@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from fashion_rq_bench.builders.pools import Pools, ragged_take
 from fashion_rq_bench.builders.tree import Ints
+from fashion_rq_bench.classification import class_sizes, classes_by_rank, classification_report
 from fashion_rq_bench.consistency import chance, consistency
 from fashion_rq_bench.consistent import (
     Wishes,
@@ -78,8 +79,19 @@ def _scores(pools: Pools, scores: Floats) -> Facts:
     )
     return {
         "ranking": _means({"ndcg@10": ndcg(*t1, 10), "recall@10": recall(*t1, 10)}),
+        "classification": _classification(pools, ranked),
         "sibling": _means({"ndcg@3": ndcg(*t3, 3), "recall@3": recall(*t3, 3)}),
     }
+
+
+def _classification(pools: Pools, scores: Floats) -> Facts:
+    places, offsets = ragged_take(pools.offsets, pools.query_anchor)
+    kept = np.flatnonzero(pools.in_classification[places])
+    small = np.searchsorted(kept, offsets)
+    grades = pools.grades[places[kept]].astype(np.int64)
+    sizes = class_sizes(_rows(grades, small))
+    report = classification_report(grades, classes_by_rank(_rows(scores[kept], small), sizes))
+    return {"accuracy": report.accuracy, "macro_f1": report.macro_f1}
 
 
 def _consistency(pools: Pools, scores: Floats, ids: pa.Array) -> Facts:
