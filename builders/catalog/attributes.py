@@ -88,8 +88,8 @@ _GENERIC = frozenset(
 )
 # "Pair it with a cotton tee" says what the product is worn with, not what it is.
 _ADVICE = (
-    r"(?i)\b(?:team|pair|combine|match|club|wear|style)\s+"
-    r"(?:it|this|these|them|yours?|up)\b[^.!]*"
+    r"(?i)\b(?:(?:team|pair|combine|match|club|wear|style|carry|try)\s+"
+    r"(?:it|this|these|them|yours?|up)|goes\s+(?:well\s+)?with)\b[^.!]*"
 )
 
 

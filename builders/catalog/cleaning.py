@@ -9,13 +9,14 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Cleaned", "clean", "plain_text", "to_strings"]
+__all__ = ["Cleaned", "clean", "join_present", "plain_text", "to_strings"]
 
 # No pattern here can run over a "<" or look back, so hostile text costs linear time.
 _HIDDEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1\s*>", re.IGNORECASE)
@@ -53,7 +54,7 @@ def plain_text(text: str) -> str:
 
 
 def to_strings(column: pa.Array) -> pa.Array:
-    """Any column as strings: numbers plainly ("15970", not "15970.0"), lists joined, structs JSON."""
+    """Any column as strings: whole numbers without ".0", lists joined, structs as JSON."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return column.cast(pa.string())
@@ -107,3 +108,14 @@ def _resolve(values: pa.Array) -> pa.Array:
 
 def _count(mask: pa.Array) -> int:
     return int(pc.sum(mask).as_py() or 0)
+
+
+def join_present(columns: Sequence[pa.Array | pa.ChunkedArray], separator: str) -> pa.Array:
+    """Values of each row that are not null, joined; null where there is none.
+
+    Arrow's own ``null_handling="skip"`` loses the rows in which every value is null (26.0).
+    """
+    started = [pc.fill_null(pc.binary_join_element_wise(separator, c, ""), "") for c in columns]
+    joined = pc.binary_join_element_wise(*started, "")
+    text = pc.utf8_slice_codeunits(joined, start=len(separator))
+    return pc.if_else(pc.equal(joined, ""), None, text)

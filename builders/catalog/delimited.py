@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from fashion_rq_bench.builders.catalog.columns import resolve_columns
@@ -121,10 +120,10 @@ def _refuse_unclosed_quote(path: Path, encoding: str, separator: str) -> None:
     csv.field_size_limit(_FIELD_LIMIT)
     with path.open(encoding=_with_mark(encoding), newline="") as stream:
         rows = csv.reader(chain(stream, ["\n", end]), delimiter=separator)
-        line, start, row = 1, 1, []
+        line, start, last = 1, 1, [""]
         for row in rows:
-            line, start = start, rows.line_num + 1
-    if row != [end]:
+            line, start, last = start, rows.line_num + 1, row
+    if last != [end]:
         raise CatalogError(
             f"A quote opened in the row at line {line} is never closed.",
             given=str(path),

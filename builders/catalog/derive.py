@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fashion_rq_bench.builders.catalog.cleaning import join_present
 from fashion_rq_bench.vocabulary import age_group, find_terms, fold
 
 __all__ = ["age_groups", "categories", "descriptions", "genders", "made_titles", "years"]
@@ -70,8 +71,7 @@ def _path_parts(category: pa.Array) -> dict[str, pa.Array]:
 def made_titles(fields: Mapping[str, pa.Array], size: int) -> pa.Array:
     """Titles made from brand, gender, colour and article type; null without an article type."""
     parts = [fields.get(n, _none(size)) for n in ("brand", "gender", "base_color", "article_type")]
-    joined = pc.binary_join_element_wise(*parts, " ", null_handling="skip")
-    return pc.if_else(pc.is_valid(parts[-1]), joined, None)
+    return pc.if_else(pc.is_valid(parts[-1]), join_present(parts, " "), None)
 
 
 def descriptions(fields: Mapping[str, pa.Array], size: int) -> pa.Array:

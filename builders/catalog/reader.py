@@ -193,7 +193,7 @@ def _identified(fields: pa.Table, raw: Raw, config: CatalogConfig, ledger: _Ledg
 
 
 def _repeats(ids: pa.Array, config: CatalogConfig) -> Mask:
-    """Which rows bear the id of an earlier one; CatalogError where that is not to be passed over."""
+    """Which rows bear the id of an earlier one; CatalogError where that must not pass."""
     codes = ids.dictionary_encode().indices.to_numpy()
     _, first = np.unique(codes, return_index=True)
     repeats = np.ones(len(codes), dtype=bool)

@@ -19,16 +19,19 @@ class SyntheticConfig:
     """Rates are shares of products, in [0, 1].
 
     Attributes:
-        consistency: how strongly products of a planted group share its traits (material, pattern,
-            fit, occasion); 0 is independent draws, 1 is one value per group.
+        consistency: how often a product has the usual trait of its planted leaf (material, pattern,
+            fit, occasion, brand) instead of any that its article type allows, per trait.
         missing: rate at which brand, price, age group, season and description are absent, each.
-        na: rate at which colour, usage and attributes say "NA".
-        entities: rate of descriptions with broken or doubly escaped HTML entities.
-        near_duplicates: rate of products that repeat another in all but id and one detail.
+        no_attributes: rate at which the key-value attributes are absent.
+        na: rate at which colour, usage and the pattern attribute say "NA", each.
+        entities: rate of descriptions with broken or doubly escaped entities.
+        near_duplicates: rate of products that repeat another in all but id, price and, for half of
+            them, colour.
     """
 
     consistency: float = 0.75
     missing: float = 0.03
+    no_attributes: float = 0.15
     na: float = 0.01
     entities: float = 0.05
     near_duplicates: float = 0.03

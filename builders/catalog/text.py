@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fashion_rq_bench import schema
+from fashion_rq_bench.builders.catalog.cleaning import join_present
 from fashion_rq_bench.errors import ConfigError
 
 __all__ = ["TextConfig", "product_text"]
@@ -70,25 +71,18 @@ def product_text(catalog: pa.Table, config: TextConfig | None = None) -> pa.Stri
         (N,) strings, never null; each line of the catalog depends on its own row only.
     """
     config = config or TextConfig()
-    facts = [_as_text(catalog[name]) for name in config.facts]
     sentences = [catalog["title"]]
-    if facts:
-        sentences.append(_or_null(_joined(facts, ", ")))
+    if config.facts:
+        sentences.append(join_present([_as_text(catalog[name]) for name in config.facts], ", "))
     if config.description:
         sentences.append(catalog["description"])
-    text = _joined(sentences, ". ")
+    text = pc.fill_null(join_present(sentences, ". "), "")
     return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
 
 
-def _joined(columns: list[pa.ChunkedArray], separator: str) -> pa.ChunkedArray:
-    return pc.binary_join_element_wise(*columns, separator, null_handling="skip")
-
-
-def _or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(pc.equal(column, ""), None, column)
-
-
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists joined by commas, null where empty; other columns as strings."""
     if pa.types.is_list(column.type):
-        return _or_null(pc.binary_join(column, ", "))
+        joined = pc.binary_join(column, ", ")
+        return pc.if_else(pc.equal(joined, ""), None, joined)
     return column.cast(pa.string())
