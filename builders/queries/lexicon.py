@@ -30,6 +30,8 @@ __all__ = [
     "group_forms",
     "group_names",
     "occasion_forms",
+    "occasion_names",
+    "reading",
     "said",
     "type_forms",
     "value_forms",
@@ -177,6 +179,21 @@ def occasion_forms(occasion: str) -> OccasionForms:
         frozenset(entry.get("no_pre", ())),
         tuple(entry.get("also", ())),
     )
+
+
+def occasion_names() -> tuple[str, ...]:
+    """Occasions that have words of their own, the binding ones first."""
+    return tuple(_data()["occasion"])
+
+
+def reading(section: str) -> Any:
+    """Words that a reader understands: a list, or lists by gender or age.
+
+    Args:
+        section: "persons", "relatives", "kin", "ages", or a list of ``[reading]``.
+    """
+    data = _data()
+    return data[section] if section in data else data["reading"][section]
 
 
 @lru_cache(maxsize=4096)
