@@ -40,6 +40,7 @@ def scores(
     With ``match="paper"`` containment is of characters, as in the paper's wording.
     """
     key = plain if config.match == "paper" else token_key
-    pairs = zip(map(key, queries), map(key, products), strict=True)
+    keys = {name: key(name) for name in {*queries, *products}}
+    pairs = ((keys[one], keys[two]) for one, two in zip(queries, products, strict=True))
     found = (bool(a) and bool(b) and (a in b or b in a) for a, b in pairs)
     return np.fromiter(found, np.float64)
