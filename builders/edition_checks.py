@@ -10,6 +10,7 @@ those of ``schema.py``: exact types, no nulls, no empty strings, no empty pools.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -99,8 +100,12 @@ def _dim(strings: pa.Table) -> int:
 
 def _content_faults(tables: Tables) -> Iterator[str]:
     for config in CONFIGS:
+        counts: Counter[str] = Counter()
         for name in tables[config].column_names:
-            yield from _value_faults(config, name, _array(tables[config][name]))
+            for chunk in tables[config][name].chunks:
+                for fault, count in _value_faults(config, name, chunk):
+                    counts[fault] += count
+        yield from (f"{fault} {count} times" for fault, count in counts.items() if count)
 
 
 def _relation_faults(tables: Tables) -> Iterator[str]:
@@ -114,11 +119,10 @@ def _array(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _value_faults(config: str, path: str, array: pa.Array) -> Iterator[str]:
-    """Nulls, empty strings and empty lists, down to the leaves."""
-    nullable = path in _NULLABLE.get(config, ()) or path.startswith("evidence.")
-    if array.null_count and not nullable:
-        yield f"{config}.{path} is null {array.null_count} times"
+def _value_faults(config: str, path: str, array: pa.Array) -> Iterator[tuple[str, int]]:
+    """Nulls, empty strings and empty lists, down to the leaves, with their numbers."""
+    if path not in _NULLABLE.get(config, ()) and not path.startswith("evidence."):
+        yield f"{config}.{path} is null", array.null_count
     kind = array.type
     if pa.types.is_struct(kind):
         for field, child in zip(kind, array.flatten(), strict=True):
@@ -126,11 +130,12 @@ def _value_faults(config: str, path: str, array: pa.Array) -> Iterator[str]:
             present = child.filter(array.is_valid()) if array.null_count else child
             yield from _value_faults(config, f"{path}.{field.name}", present)
     elif pa.types.is_list(kind):
-        if path in _FILLED and (empty := _count(pc.equal(pc.list_value_length(array), 0))):
-            yield f"{config}.{path} is an empty list {empty} times"
+        if path in _FILLED:
+            empty = pc.equal(pc.list_value_length(array), 0)
+            yield f"{config}.{path} is an empty list", _count(empty)
         yield from _value_faults(config, f"{path}[]", array.flatten())
-    elif pa.types.is_string(kind) and (empty := _count(pc.equal(array, ""))):
-        yield f"{config}.{path} is an empty string {empty} times"
+    elif pa.types.is_string(kind):
+        yield f"{config}.{path} is an empty string", _count(pc.equal(array, ""))
 
 
 def _count(mask: pa.Array) -> int:

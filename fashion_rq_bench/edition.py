@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -86,7 +86,7 @@ class Edition:
     """
 
     path: Path
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(repr=False, compare=False)
 
     @classmethod
     def open(cls, path_or_name: str | Path = NAME) -> Edition:

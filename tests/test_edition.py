@@ -60,6 +60,11 @@ def test_what_is_read_is_what_was_written(tiny: Edition) -> None:
     tiny.verify()
 
 
+def test_an_edition_is_shown_by_its_path_and_can_be_a_key(tiny: Edition) -> None:
+    assert repr(tiny) == f"Edition(path={tiny.path!r})"
+    assert {tiny: 1}[Edition.open(tiny.path)] == 1
+
+
 def test_two_writes_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_tiny(tmp_path / name)
@@ -250,6 +255,14 @@ def test_a_faulty_table_is_refused_and_nothing_is_written(fault: str, tmp_path: 
     with pytest.raises(BuildError, match=re.escape(fault)):
         write_tiny(out, FAULTS[fault](tiny_tables()))
     assert not out.exists()
+
+
+def test_faults_are_counted_over_chunks(tmp_path: Path) -> None:
+    tables = changed("corpus", "text", lambda _: None)
+    twice = with_column(tables["corpus"], "text", [None, *tables["corpus"]["text"].to_pylist()[1:]])
+    pieces = pa.concat_tables([twice.slice(0, 7), twice.slice(0, 7), twice.slice(7)])
+    with pytest.raises(BuildError, match=r"corpus\.text is null 2 times"):
+        write_tiny(tmp_path, tables | {"corpus": pieces})
 
 
 def test_provenance_must_name_source_licence_and_encoder(tmp_path: Path) -> None:

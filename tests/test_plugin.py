@@ -88,6 +88,10 @@ def test_a_folder_of_that_name_in_the_working_directory_wins(edition: Edition, c
     write_tiny(Path(NAME), tables | {"classification": tables["classification"][:50]})
     loaded = load_dataset(NAME, "classification", split="test", cache_dir=cache)
     assert len(loaded) == 50 != edition.num_rows("classification")
+    shutil.rmtree(NAME)
+    Path(NAME).mkdir()
+    (Path(NAME) / "rows.csv").write_text("a\n1\n", encoding="utf-8")
+    assert load_dataset(NAME, split="train", cache_dir=cache)[0] == {"a": 1}
 
 
 def test_replaced_files_are_not_served_from_the_cache(
