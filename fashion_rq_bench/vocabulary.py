@@ -35,6 +35,7 @@ __all__ = [
     "age_group",
     "canonical",
     "contains",
+    "find_all_terms",
     "find_terms",
     "fold",
     "gender",
@@ -306,17 +307,20 @@ def _trie(attribute: str) -> _Trie:
     return _Trie(words, table, finals, max(map(len, phrases)))
 
 
-def _encode(texts: Iterable[str | None]) -> tuple[pa.Array, npt.NDArray[np.int64], list[str]]:
-    """Dictionary-encoded words of all texts in a row, the text each belongs to, and the words.
+_Encoded = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[str]]
 
-    A break (null) stands between texts, so that no phrase runs over the edge of one.
+
+def _encode(texts: Iterable[str | None]) -> _Encoded:
+    """Positions of all texts' words in a row, the text each belongs to, and the distinct words.
+
+    Each text ends with a word of its own (a line break), so that no phrase runs over its edge.
     """
     folded = pa.array([f"{fold(text or '')} \n" for text in texts], pa.large_string())
     lists = pc.split_pattern(folded, " ")
     flat = lists.flatten().dictionary_encode()
     owner = np.repeat(np.arange(len(folded)), np.diff(lists.offsets.to_numpy()))
     singulars = [_one(word) for word in flat.dictionary.to_pylist()]
-    return flat.indices, owner, singulars
+    return flat.indices.to_numpy(), owner, singulars
 
 
 def _matches(
@@ -356,23 +360,38 @@ def find_terms(texts: Sequence[str | None] | pa.Array, attribute: str) -> list[l
 
     Repeated texts are searched once; 44,446 product texts take about a second.
     """
-    _check(attribute)
+    return find_all_terms(texts, (attribute,))[attribute]
+
+
+def find_all_terms(
+    texts: Sequence[str | None] | pa.Array, attributes: Sequence[str]
+) -> dict[str, list[list[str]]]:
+    """:func:`find_terms` for several attributes, reading the texts once.
+
+    Returns:
+        Per attribute, one list per text.
+
+    Raises:
+        ConfigError: if an attribute has no terms.
+    """
+    for attribute in attributes:
+        _check(attribute)
     if isinstance(texts, pa.Array | pa.ChunkedArray):
         texts = texts.to_pylist()
     position: dict[str | None, int] = {}
     order = [position.setdefault(text, len(position)) for text in texts]
-    found = _find_unique(list(position), attribute)
-    return [list(found[index]) for index in order]
+    encoded = _encode(position)
+    found = {name: _find(encoded, len(position), name) for name in attributes}
+    return {name: [list(lists[index]) for index in order] for name, lists in found.items()}
 
 
-def _find_unique(texts: list[str | None], attribute: str) -> list[list[str]]:
+def _find(encoded: _Encoded, size: int, attribute: str) -> list[list[str]]:
+    """Terms of each of ``size`` encoded texts."""
     trie, names = _trie(attribute), terms(attribute)
-    found: list[list[str]] = [[] for _ in texts]
-    if not texts:
-        return found
-    indices, owner, words = _encode(texts)
+    found: list[list[str]] = [[] for _ in range(size)]
+    indices, owner, words = encoded
     lookup = np.array([trie.words.get(word, 0) for word in words], dtype=np.int32)
-    starts, lengths, hits = _matches(trie, lookup[indices.to_numpy()])
+    starts, lengths, hits = _matches(trie, lookup[indices])
     free_from = 0
     for start, length, term, text in zip(
         starts.tolist(), lengths.tolist(), hits.tolist(), owner[starts].tolist(), strict=True

@@ -18,7 +18,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench.vocabulary import find_terms, fold
+from fashion_rq_bench.vocabulary import find_all_terms, find_terms, fold
 
 __all__ = ["ATTRIBUTE_KEYS", "LISTS", "attribute_lists", "parse_attributes", "split_values"]
 
@@ -150,16 +150,17 @@ def attribute_lists(
     """
     texts = _searchable(title, description, brand)
     parsed = _parse_column(columns.get("attributes"), len(title))
-    lists: dict[str, pa.ListArray] = {}
-    for name in LISTS:
-        own = _own_values(columns.get(name), name, len(title))
-        given = [first or second for first, second in zip(own, parsed[name], strict=True)]
-        lacking = [row for row, values in enumerate(given) if not values]
-        found = find_terms([texts[row] for row in lacking], name)
-        for row, values in zip(lacking, found, strict=True):
-            given[row] = values
-        lists[name] = pa.array(given, pa.list_(pa.string()))
-    return lists
+    stated = {
+        name: [first or second for first, second in zip(own, parsed[name], strict=True)]
+        for name in LISTS
+        for own in [_own_values(columns.get(name), name, len(title))]
+    }
+    lacking = [row for row in range(len(title)) if not all(stated[name][row] for name in LISTS)]
+    found = find_all_terms([texts[row] for row in lacking], LISTS)
+    for name, values in stated.items():
+        for row, terms in zip(lacking, found[name], strict=True):
+            values[row] = values[row] or terms
+    return {name: pa.array(values, pa.list_(pa.string())) for name, values in stated.items()}
 
 
 def _parse_column(column: pa.Array | None, size: int) -> dict[str, Sequence[list[str]]]:

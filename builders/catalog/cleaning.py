@@ -21,6 +21,7 @@ __all__ = ["Cleaned", "clean", "join_present", "plain_text", "to_strings"]
 # No pattern here can run over a "<" or look back, so hostile text costs linear time.
 _HIDDEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1\s*>", re.IGNORECASE)
 _BLOCK = re.compile(r"</?(?:p|br|li|ul|ol|div|tr|td|table|h[1-6]|dd|dt)\b[^<>]*>", re.IGNORECASE)
+_BREAK = "\x1e"  # a record separator, which no text holds; a newline is but a space in HTML
 _TAG = re.compile(r"<[/!?a-zA-Z][^<>]*>")
 # Entities that lost their semicolon or gained a space ("& rsquo") on their way into catalogs.
 _BROKEN = re.compile(
@@ -45,9 +46,9 @@ def plain_text(text: str) -> str:
     """
     for _ in range(2):
         text = _BROKEN.sub(r"&\1;", text)
-        text = _TAG.sub("", _BLOCK.sub("\n", _HIDDEN.sub(" ", text)))
+        text = _TAG.sub("", _BLOCK.sub(_BREAK, _HIDDEN.sub(" ", text)))
         text = html.unescape(text)
-    lines = [" ".join(line.split()) for line in text.split("\n")]
+    lines = [" ".join(line.split()) for line in text.split(_BREAK)]
     lines = [line for line in lines if line]
     ended = [line if line[-1] in ".!?:;," else f"{line}." for line in lines[:-1]]
     return " ".join([*ended, *lines[-1:]])

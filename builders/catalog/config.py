@@ -8,6 +8,7 @@ Price tiers default to the paper's INR thresholds (section 8.0.4: below 700, to 
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -57,6 +58,10 @@ class CatalogConfig:
     def __post_init__(self) -> None:
         if self.price_tiers is not None and self.price_quantiles is not None:
             raise ConfigError("Set price_tiers or price_quantiles, not both.")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError as error:
+            raise ConfigError("This text encoding is not known.", given=self.encoding) from error
         _check_rising("price_tiers", self.price_tiers, float("inf"))
         _check_rising("price_quantiles", self.price_quantiles, 1.0)
         if self.duplicate_ids not in ("error", "quarantine"):

@@ -66,8 +66,6 @@ def _header(path: Path, encoding: str) -> tuple[list[str], str]:
             line = stream.readline()
         except UnicodeDecodeError as error:
             raise _undecodable(path, encoding) from error
-        except LookupError as error:
-            raise CatalogError("This text encoding is not known.", given=encoding) from error
     if not line.strip():
         raise CatalogError(
             "The catalog file is empty.",
