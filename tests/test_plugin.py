@@ -319,6 +319,39 @@ def test_metric_folders_are_the_packages_own() -> None:
     assert set(folders) == on_disk
 
 
+@pytest.mark.parametrize("name", sorted(evaluate_plugin.metric_folders()))
+def test_every_metric_of_ours_loads_by_bare_name(
+    name: str, no_network: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import evaluate
+
+    monkeypatch.chdir(tmp_path)
+    metric = evaluate.load(name, keep_in_memory=True)
+    assert metric.description.strip()
+
+
+def test_metrics_of_ours_combine(
+    no_network: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import evaluate
+
+    monkeypatch.chdir(tmp_path)
+    both = evaluate.combine(["ndcg", "recall_at_k"])
+    found = both.compute(predictions=[[0.9, 0.8, 0.7]], references=[[3, 1, 0]])
+    assert (found["ndcg@10"], found["recall@10"]) == (1.0, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "order",
+    ["import fashion_rq_bench\nimport evaluate", "import evaluate\nimport fashion_rq_bench"],
+    ids=["ours first", "evaluate first"],
+)
+def test_evaluate_may_be_imported_first_or_last(order: str, tmp_path: Path) -> None:
+    code = f"{order}\nprint(evaluate.load('attr_relevance').name)"
+    assert run_offline(code, tmp_path / "empty").split() == ["attr_relevance"]
+
+
 # --- the import hook --------------------------------------------------------------------------
 
 
