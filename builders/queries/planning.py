@@ -29,8 +29,8 @@ __all__ = ["Planned", "Planner"]
 _BROAD = ("sub_category", "master_category")
 _SIZES = {3: 0.32, 4: 0.45, 5: 0.23}
 _PERSON = 0.3
-_NEAR_BEST = 0.08
-_LEAST_EXACT = 0.85
+_NEAR_BEST = 0.04
+_LEAST_EXACT = 0.8
 _SLACK = 0.05
 _APPEAL = {
     "gender": 3.0,

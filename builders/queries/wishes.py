@@ -65,8 +65,8 @@ _MIN_IN_RANGE = 0.1
 _MIN_TYPE = 0.05
 _MIN_HELD = 0.8
 _MOST_SINGLES = 4
-_EXTRA_VALUE = 0.03
-_MOST_EXTRA = 2
+_EXTRA_VALUE = 0.02
+_MOST_EXTRA = 3
 _EXTRA_WISH = 0.01
 
 
@@ -187,15 +187,17 @@ class SearchRule:
 
     Attributes:
         sibling, related, other: penalties for the share of such products that satisfy the set.
-        floor: share of the cluster that should satisfy it; below, the score falls steeply.
+        floor: share of the cluster that should satisfy it; below, the score falls by ``steep``
+            times the shortfall more.
         longest: most wishes in a set.
         beam: sets kept per length.
     """
 
-    sibling: float = 0.55
-    related: float = 0.2
+    sibling: float = 0.9
+    related: float = 0.3
     other: float = 0.1
-    floor: float = 0.9
+    floor: float = 0.88
+    steep: float = 0.5
     longest: int = 5
     beam: int = 16
 
@@ -203,7 +205,7 @@ class SearchRule:
         """(S,) scores of (S, 4) satisfied shares by tier and (S,) costs of wording."""
         penalties = np.array([1.0, -self.sibling, -self.related, -self.other])
         short = np.maximum(self.floor - shares[:, 0], 0.0)
-        return np.asarray(shares @ penalties - 2.0 * short - cost)
+        return np.asarray(shares @ penalties - self.steep * short - cost)
 
 
 class WishSpace:
