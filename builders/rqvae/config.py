@@ -38,6 +38,9 @@ DEFAULT_LABELS: Labels = (
 )
 """Labels of the default recipe: type, then who wears it, then its colour."""
 
+PAPER_HIDDEN = (512, 256, 128)
+"""The paper's encoder, d → 512 → 256 → 128 → 32. One hidden layer learns faster and keeps more."""
+
 RECIPES = ("default", "paper")
 PATHS = ("codebook", "straight-through")
 
@@ -63,6 +66,8 @@ class RQVAEConfig:
         epochs: passes over the catalog.
         min_steps: lower bound of optimiser steps; small catalogs get more epochs.
         settle: share of the steps spent on the plain autoencoder before the codebooks start.
+        restart: share of the steps after which k-means places the codebooks anew, on latents
+            that the exclusivity loss has shaped by then; 0 for never.
         batch_size: at most a quarter of the catalog.
         learning_rate: peak of AdamW's rate after a linear warm-up; falls to zero as a cosine.
         weight_decay: AdamW's.
@@ -80,18 +85,19 @@ class RQVAEConfig:
     levels: int = 3
     codebook_size: int = 64
     items_per_prefix: int = 10
-    hidden: tuple[int, ...] = (512, 256, 128)
+    hidden: tuple[int, ...] = (256,)
     latent: int = 32
     beta: float = 0.25
     temperature: float = 0.07
-    exclusivity: tuple[float, ...] = (0.005,)
+    exclusivity: tuple[float, ...] = (0.015,)
     gradient: str = "straight-through"
     labels: Labels = DEFAULT_LABELS
-    epochs: int = 30
-    min_steps: int = 1200
+    epochs: int = 20
+    min_steps: int = 800
     settle: float = 0.1
+    restart: float = 0.75
     batch_size: int = 1024
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     weight_decay: float = 1e-4
     warmup: float = 0.05
     clip: float = 1.0
@@ -148,7 +154,7 @@ class RQVAEConfig:
         for name in positive:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name} must be positive.", given=getattr(self, name))
-        shares = ("settle", "warmup", "held_out", "min_perplexity", "min_coverage")
+        shares = ("settle", "restart", "warmup", "held_out", "min_perplexity", "min_coverage")
         for name in shares:
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} is a share in [0, 1).", given=getattr(self, name))
@@ -162,7 +168,15 @@ class RQVAEConfig:
         """The settings in force: the paper's literal ones if ``recipe`` says so."""
         if self.recipe == "default":
             return self
-        return replace(self, labels=PAPER_LABELS, exclusivity=(0.05,), gradient="codebook")
+        return replace(
+            self,
+            hidden=PAPER_HIDDEN,
+            labels=PAPER_LABELS,
+            exclusivity=(0.05,),
+            gradient="codebook",
+            learning_rate=1e-3,
+            restart=0.0,
+        )
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""

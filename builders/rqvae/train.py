@@ -147,6 +147,7 @@ class Run:
         self.per_epoch = len(self.rows) // config.batch_size
         self.epochs = max(config.epochs, math.ceil(config.min_steps / self.per_epoch))
         self.settled = max(1, round(config.settle * self.epochs))
+        self.restart = round(config.restart * self.epochs)
         torch.manual_seed(config.seed)
         self.model = RQVAE(data.shape[1], config)
         self.optimiser = torch.optim.AdamW(
@@ -177,7 +178,7 @@ class Run:
 
     def _epoch(self, epoch: int) -> None:
         quantised = epoch >= self.settled
-        if epoch == self.settled:
+        if epoch in (self.settled, self.restart):
             self._start_codebooks()
         order = torch.randperm(len(self.rows), generator=self._generator(1, epoch))
         batches = self.rows[order][: self.per_epoch * self.config.batch_size].view(
@@ -217,6 +218,7 @@ class Run:
         )
         for codebook, start in zip(self.model.codebooks, found, strict=True):
             codebook.copy_(start)
+            self._forget(codebook, torch.arange(len(start)))
 
     @torch.no_grad()
     def _revive(self, codes: Tensor, epoch: int) -> None:
@@ -228,8 +230,14 @@ class Run:
             used = torch.bincount(codes[:, level], minlength=size)
             dead = (used == 0).nonzero().flatten()[: len(pick)]
             codebook[dead] = residuals[level][: len(dead)]
-            for moment in ("exp_avg", "exp_avg_sq"):
-                self.optimiser.state[codebook][moment][dead] = 0
+            self._forget(codebook, dead)
+
+    def _forget(self, codebook: Tensor, codes: Tensor) -> None:
+        """Clear AdamW's moments of code vectors that were moved by hand."""
+        state = self.optimiser.state.get(codebook, {})
+        for moment in ("exp_avg", "exp_avg_sq"):
+            if moment in state:
+                state[moment][codes] = 0
 
     @torch.no_grad()
     def _look(self, rows: Tensor, codes: Tensor) -> dict[str, float]:
