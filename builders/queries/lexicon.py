@@ -89,6 +89,7 @@ class OccasionForms:
         clash: words of product types beside which ``pre`` repeats itself, and with ``once`` the
             occasion as a whole.
         also: words that a reader should understand.
+        close: ``pre`` stands next to the noun ("black formal shirt").
     """
 
     pre: tuple[str, ...]
@@ -98,6 +99,7 @@ class OccasionForms:
     once: bool = False
     no_pre: frozenset[str] = frozenset()
     also: tuple[str, ...] = ()
+    close: bool = True
 
 
 @cache
@@ -178,6 +180,7 @@ def occasion_forms(occasion: str) -> OccasionForms:
         entry.get("once", False),
         frozenset(entry.get("no_pre", ())),
         tuple(entry.get("also", ())),
+        entry.get("close", True),
     )
 
 

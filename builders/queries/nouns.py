@@ -68,11 +68,15 @@ _SMALL_WORDS = frozenset(("or", "and", "a", "an", "the", "for", "in", "by", "fro
 
 @dataclass(frozen=True)
 class _Placed:
-    """A wish with its words; ``range`` if they join several values by "or"."""
+    """A wish with its words.
+
+    ``range``: they join several values by "or"; ``close``: they stand next to the noun.
+    """
 
     attribute: str
     text: str
     range: bool
+    close: bool
 
     @property
     def opening(self) -> str:
@@ -94,7 +98,7 @@ def noun_phrase(
     for _ in range(_TRIES):
         pre, post = _arrange(plan, wishes, rng)
         order = _ORDERS[int(rng.random() * len(_ORDERS))]
-        pre.sort(key=lambda placed: order.index(placed.attribute))
+        pre.sort(key=lambda placed: (placed.close, order.index(placed.attribute)))
         post.sort(key=lambda placed: _POST_ORDER.index(placed.attribute))
         if _starts_well(pre) and _ends_well(post, frame) and not _repeats(pre, post, heads):
             return _assemble(pre, post, heads, plan.forms, frame.number, rng)
@@ -119,7 +123,8 @@ def _arrange(
     for attribute, values in wishes.items():
         before, after = _wordings(attribute, values, plan, rng)
         first = bool(before) and (rng.random() < _BEFORE[attribute] or not after)
-        placed = _Placed(attribute, before if first else after, len(values) > 1)
+        close = attribute == "occasion" and occasion_forms(values[0]).close
+        placed = _Placed(attribute, before if first else after, len(values) > 1, close)
         (pre if first else post).append(placed)
     return pre, post
 

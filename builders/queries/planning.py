@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench.builders.values import Incidence
+from fashion_rq_bench.builders.values import Incidence, Ints
 
+from .candidates import wish_incidence
 from .draw import weighted
 from .evidence import Evidence
 from .plan import Plan, can_name_person
-from .wishes import Neighbourhood, PrefixIndex, WishSet, WishSpace, wish_incidence
+from .wishes import Neighbourhood, PrefixIndex, WishSet, WishSpace
 
 __all__ = ["Planned", "Planner"]
 
@@ -40,7 +41,7 @@ _APPEAL = {
     "style_tags": 3.0,
     "pattern": 2.0,
     "material": 2.0,
-    "price_hint": 1.5,
+    "price_hint": 0.2,
     "age_group": 1.5,
 }
 
@@ -107,9 +108,10 @@ class Planner:
             if sets:
                 yield _Source(space, sets)
 
-    def _holding(self, values: Incidence, products: np.ndarray, value: str) -> np.ndarray:
+    def _holding(self, values: Incidence, products: Ints, value: str) -> Ints:
         column = values.names.index(("product_type", value))
-        return products[values.matrix[products][:, [column]].toarray().ravel() > 0]
+        held = values.matrix[products][:, [column]].toarray().ravel() > 0
+        return np.asarray(products[held])
 
     def _catch_all(self, tiers: Neighbourhood) -> Iterator[_Source]:
         """The narrowest broad category that nearly all products share."""

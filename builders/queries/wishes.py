@@ -18,64 +18,20 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import scipy.sparse as sp
 
-from fashion_rq_bench.builders.values import (
-    Axis,
-    Incidence,
-    Ints,
-    axis,
-    column_axis,
-    incidence,
-)
-from fashion_rq_bench.vocabulary import tokens
+from fashion_rq_bench.builders.values import Incidence, Ints
 
-from .lexicon import occasion_forms, said, type_forms
+from .candidates import Wish, candidates, masks
 
-__all__ = [
-    "COLUMNS",
-    "Neighbourhood",
-    "PrefixIndex",
-    "SearchRule",
-    "Wish",
-    "WishSet",
-    "WishSpace",
-    "wish_incidence",
-]
+__all__ = ["Neighbourhood", "PrefixIndex", "SearchRule", "WishSet", "WishSpace"]
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
-COLUMNS = {
-    "product_type": "article_type",
-    "gender": "gender",
-    "age_group": "age_group",
-    "color": "base_color",
-    "pattern": "pattern",
-    "material": "material",
-    "occasion": "occasion",
-    "brand": "brand",
-    "price_hint": "price_tier",
-    "style_tags": "style",
-}
-"""The catalog column behind each of the ten attributes."""
-
-_MAX_RANGE = {"product_type": 3, "color": 3, "brand": 3, "pattern": 2}
-_MIN_IN_RANGE = 0.1
-_MIN_TYPE = 0.05
-_MIN_HELD = 0.8
-_MOST_SINGLES = 4
-_EXTRA_VALUE = 0.02
 _MOST_EXTRA = 3
+_EXTRA_VALUE = 0.02
 _EXTRA_WISH = 0.01
-
-
-@dataclass(frozen=True)
-class Wish:
-    """An attribute and the values any of which will do, the most frequent first."""
-
-    attribute: str
-    values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -155,30 +111,7 @@ class PrefixIndex:
     def _ring(self, outer: tuple[int, int], inner: tuple[int, int]) -> Ints:
         places = np.concatenate([np.arange(outer[0], inner[0]), np.arange(inner[1], outer[1])])
         step = max(1, -(-len(places) // self._limit))
-        return self._order[places[::step]]
-
-
-def wish_incidence(catalog: pa.Table, type_column: str = "article_type") -> Incidence:
-    """Products x values of the ten attributes; each axis bears the attribute's name.
-
-    Args:
-        catalog: a table of schema CATALOG.
-        type_column: what a product type is: "article_type", or a broader category.
-    """
-    axes = []
-    for attribute, column in {**COLUMNS, "product_type": type_column}.items():
-        found = _occasions(catalog) if attribute == "occasion" else column_axis(catalog, column)
-        axes.append(Axis(attribute, found.values, found.products, found.codes))
-    return incidence(axes, len(catalog))
-
-
-def _occasions(catalog: pa.Table) -> Axis:
-    """Occasions and usage as one attribute, as the paper reads them (supplement 8.0.5)."""
-    own, usage = column_axis(catalog, "occasion"), column_axis(catalog, "usage")
-    texts = [own.values[code] for code in own.codes]
-    texts += [usage.values[code].casefold() for code in usage.codes]
-    products = np.concatenate([own.products, usage.products])
-    return axis("occasion", products, pa.array(texts, pa.string()))
+        return np.asarray(self._order[places[::step]])
 
 
 @dataclass(frozen=True)
@@ -230,15 +163,13 @@ class WishSpace:
         broad: bool = False,
     ) -> None:
         self._rule = rule or SearchRule()
-        products = np.concatenate(tiers.tiers)
-        candidates = _candidates(values, tiers.exact, broad)
-        self.wishes = tuple(_wish(values, columns) for columns in candidates)
-        used = sorted({column for columns in candidates for column in columns})
-        place = {column: position for position, column in enumerate(used)}
-        held = values.matrix[products][:, used].toarray() > 0
+        found = candidates(values, tiers.exact, broad)
+        self.wishes = tuple(one.wish for one in found)
+        held = masks(values, np.concatenate(tiers.tiers), found)
         held, self._shares = _distinct(held, _tier_shares([len(tier) for tier in tiers.tiers]))
-        self._masks = [held[:, [place[c] for c in columns]].any(axis=1) for columns in candidates]
-        self._costs = [_EXTRA_WISH + _EXTRA_VALUE * (len(w.values) - 1) for w in self.wishes]
+        self._masks = list(np.ascontiguousarray(held.T))
+        self._lenient = [one.lenient for one in found]
+        self._costs = [_EXTRA_WISH + _EXTRA_VALUE * (len(one.wish.values) - 1) for one in found]
 
     def best(self, must: Sequence[int] = ()) -> list[WishSet]:
         """Sets with a product type, the best first, found by beam search.
@@ -253,39 +184,38 @@ class WishSpace:
             sets = sorted(self.measure(keys), key=lambda one: (-one.score, one.key))
             sets = sets[: self._rule.beam]
             found.update({one.key: one for one in sets})
-            keys = sorted({key for one in sets for key in self._longer(one.key)})
+            keys = sorted({key for one in sets for key in self._longer(one.key, sure=True)})
         return sorted(found.values(), key=lambda one: (-one.score, one.key))
 
     def measure(self, keys: Sequence[tuple[int, ...]]) -> list[WishSet]:
         """Shares and scores of given sets of wishes (by number)."""
         if not keys:
             return []
-        masks = np.stack([np.logical_and.reduce([self._masks[i] for i in key]) for key in keys])
-        shares = masks @ self._shares
-        scores = self._rule.score(shares, np.array([sum(self._costs[i] for i in k) for k in keys]))
+        held = np.stack([np.logical_and.reduce([self._masks[i] for i in key]) for key in keys])
+        shares = held @ self._shares
+        costs = np.array([sum(self._costs[i] for i in key) for key in keys])
+        scores = np.round(self._rule.score(shares, costs), 9)
         shares[:, ~self._shares.any(axis=0)] = np.nan
         return [
-            WishSet(
-                key,
-                tuple(self.wishes[i] for i in key),
-                *(float(share) for share in row[:4]),
-                round(float(row[4]), 9),
-            )
-            for key, row in zip(keys, np.column_stack([shares, scores]), strict=True)
+            WishSet(key, tuple(self.wishes[i] for i in key), row[0], row[1], row[2], row[3], score)
+            for key, row, score in zip(keys, shares.tolist(), scores.tolist(), strict=True)
         ]
 
     def longer(self, base: WishSet) -> list[WishSet]:
         """The sets that say one wish more than ``base``."""
-        return self.measure(list(self._longer(base.key, limit=len(self.wishes))))
+        return self.measure(list(self._longer(base.key, sure=False)))
 
-    def _longer(self, key: tuple[int, ...], limit: int | None = None) -> Iterator[tuple[int, ...]]:
-        if len(key) >= (limit or self._rule.longest):
+    def _longer(self, key: tuple[int, ...], *, sure: bool) -> Iterator[tuple[int, ...]]:
+        """Keys of one wish more; ``sure`` ones hold none that some products leave open."""
+        if sure and len(key) >= self._rule.longest:
             return
         taken = {self.wishes[i].attribute for i in key}
         spare = _MOST_EXTRA - sum(len(self.wishes[i].values) - 1 for i in key)
         if any(self.wishes[i].values[0].casefold() in ("boys", "girls") for i in key):
             taken.add("age_group")  # said by the gender
         for i, wish in enumerate(self.wishes):
+            if sure and self._lenient[i]:
+                continue
             if wish.attribute not in taken and len(wish.values) - 1 <= max(spare, 0):
                 yield tuple(sorted((*key, i)))
 
@@ -300,7 +230,7 @@ def _tier_shares(sizes: Sequence[int]) -> Floats:
     return shares
 
 
-def _distinct(held: npt.NDArray[np.bool_], shares: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
+def _distinct(held: Bools, shares: Floats) -> tuple[Bools, Floats]:
     """Each distinct row of ``held`` once, with the ``shares`` of its products added up."""
     if not held.shape[1]:
         return held[:1], shares.sum(axis=0, keepdims=True)
@@ -309,49 +239,3 @@ def _distinct(held: npt.NDArray[np.bool_], shares: Floats) -> tuple[npt.NDArray[
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
     members = sp.csr_array((np.ones(len(rows)), (inverse, np.arange(len(rows)))))
     return held[first], np.asarray(members @ shares)
-
-
-def _candidates(values: Incidence, products: Ints, broad: bool) -> list[tuple[int, ...]]:
-    """Columns of every wish that the cluster supports and shoppers say."""
-    own = values.matrix[products]
-    share = np.asarray(own.sum(axis=0)).ravel() / max(len(products), 1)
-    found = [
-        columns
-        for attribute, block in values.columns.items()
-        for columns in _ranges(attribute, own[:, block].toarray() > 0, share[block], block.start)
-    ]
-    types = [c for c in found if values.names[c[0]][0] == "product_type"]
-    dominant = values.names[types[0][0]][1] if types and not broad else ""
-    return [columns for columns in found if _sayable(_wish(values, columns), dominant)]
-
-
-def _ranges(
-    attribute: str, held: npt.NDArray[np.bool_], share: Floats, start: int
-) -> Iterator[tuple[int, ...]]:
-    """Single values and ranges of values that nearly all of the cluster's products hold."""
-    ranked = [int(column) for column in np.lexsort((np.arange(len(share)), -share))]
-    yield from (
-        (start + column,) for column in ranked[:_MOST_SINGLES] if share[column] >= _MIN_HELD
-    )
-    least = _MIN_TYPE if attribute == "product_type" else _MIN_IN_RANGE
-    frequent = [column for column in ranked if share[column] >= least]
-    for size in range(2, min(_MAX_RANGE.get(attribute, 1), len(frequent)) + 1):
-        chosen = frequent[:size]
-        if held[:, chosen].any(axis=1).mean() >= _MIN_HELD:
-            yield tuple(start + column for column in chosen)
-
-
-def _wish(values: Incidence, columns: tuple[int, ...]) -> Wish:
-    return Wish(values.names[columns[0]][0], tuple(values.names[c][1] for c in columns))
-
-
-def _sayable(wish: Wish, article_type: str) -> bool:
-    """Shoppers ask neither for adults' shirts nor blue deodorants nor sports shoes for sports."""
-    kind = type_forms(article_type).kind if article_type else ""
-    if wish.attribute == "age_group" and wish.values[0] == "adult":
-        return False
-    if wish.attribute == "occasion":
-        forms = occasion_forms(wish.values[0])
-        if forms.once and forms.clash & set(tokens(article_type)):
-            return False
-    return all(said(wish.attribute, value, kind) for value in wish.values)
