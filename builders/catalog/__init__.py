@@ -19,7 +19,7 @@ from fashion_rq_bench.builders.catalog.price import parse_price
 from fashion_rq_bench.builders.catalog.reader import CatalogResult, to_catalog
 from fashion_rq_bench.builders.catalog.report import CatalogReport
 from fashion_rq_bench.builders.catalog.source import load
-from fashion_rq_bench.builders.catalog.synthetic import synthetic, write_synthetic
+from fashion_rq_bench.builders.catalog.synthetic_catalog import synthetic, write_synthetic
 from fashion_rq_bench.builders.catalog.synthetic_config import SyntheticConfig
 from fashion_rq_bench.builders.catalog.text import TextConfig, product_text
 

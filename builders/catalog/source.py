@@ -15,7 +15,7 @@ from fashion_rq_bench.builders.catalog.config import CatalogConfig
 from fashion_rq_bench.builders.catalog.delimited import read_delimited
 from fashion_rq_bench.builders.catalog.kaggle import read_kaggle
 from fashion_rq_bench.builders.catalog.raw import Raw
-from fashion_rq_bench.builders.catalog.synthetic import MAX_ROWS, MIN_ROWS, synthetic_raw
+from fashion_rq_bench.builders.catalog.synthetic_catalog import MAX_ROWS, MIN_ROWS, synthetic_raw
 from fashion_rq_bench.builders.catalog.tables import (
     read_dataset,
     read_hub,

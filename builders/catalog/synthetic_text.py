@@ -76,7 +76,7 @@ def render(templates: Sequence[str], choice: Ints, slots: Mapping[str, pa.Array]
         slots: (N,) strings per slot, never null where a template that needs them is chosen.
 
     Returns:
-        (N,) strings with single spaces.
+        (N,) strings with single spaces, and "an" before vowels.
     """
     order = np.argsort(choice, kind="stable")
     bounds = np.searchsorted(choice[order], np.arange(len(templates) + 1))
@@ -88,7 +88,11 @@ def render(templates: Sequence[str], choice: Ints, slots: Mapping[str, pa.Array]
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
     text = pa.concat_arrays(parts).take(pa.array(back))
-    return pc.utf8_trim_whitespace(pc.replace_substring_regex(text, " {2,}", " "))
+    text = pc.replace_substring_regex(text, " {2,}", " ")
+    # A slot may begin with a vowel: "a acetate frame" wants "an".
+    return pc.utf8_trim_whitespace(
+        pc.replace_substring_regex(text, r"\b([Aa]) ([aeioAEIO])", r"\1n \2")
+    )
 
 
 def _fill(template: str, rows: Ints, slots: Mapping[str, pa.Array]) -> pa.StringArray:
