@@ -122,22 +122,31 @@ def _from_arrow(array: Any, name: str) -> Ragged:
 
 
 def _row_array(row: Any, index: int, name: str) -> Array:
-    array = np.asarray(row)
+    try:
+        array = np.asarray(row)
+    except ValueError:  # lists of unequal length inside
+        array = np.empty((0, 0))
     if array.ndim != 1:
         raise MetricInputError(
-            f"{name} must hold one list per query; row {index} is not a list.",
+            f"{name} must hold one list per query; row {index} is not a list of single values.",
             given=row,
             fix="Wrap a single query: [[...]].",
         )
     return array
 
 
-def _row_kind(rows: list[Array], kinds: str, name: str, expected: str) -> None:
-    for index, row in enumerate(rows):
+def _check_kinds(rows: list[Array], data: Any, kinds: str, name: str, expected: str) -> None:
+    for index, (row, given) in enumerate(zip(rows, data, strict=True)):
         if len(row) and row.dtype.kind not in kinds:
+            bad = [
+                place
+                for place, item in enumerate(given)
+                if np.asarray(item).dtype.kind not in kinds
+            ]
+            place = bad[0] if bad else 0
             raise MetricInputError(
-                f"{name} must hold {expected}; row {index} holds something else.",
-                given=row.tolist()[:5],
+                f"{name} must hold {expected}; query {index}, position {place}, holds "
+                f"{given[place]!r}."
             )
 
 
@@ -155,6 +164,8 @@ def rows_of(data: Any, name: str, *, kinds: str, expected: str) -> Ragged:
     """
     if isinstance(data, Ragged):
         return data
+    if hasattr(data, "__array__") and not isinstance(data, pa.Array | pa.ChunkedArray):
+        data = np.asarray(data)  # numpy itself, a tensor, a data frame
     if isinstance(data, pa.Array | pa.ChunkedArray):
         ragged = _from_arrow(data, name)
     elif isinstance(data, np.ndarray) and data.ndim == 2:
@@ -162,7 +173,7 @@ def rows_of(data: Any, name: str, *, kinds: str, expected: str) -> Ragged:
         ragged = Ragged(np.ascontiguousarray(data).ravel(), starts)
     elif isinstance(data, Sequence | np.ndarray) and not isinstance(data, str | bytes):
         rows = [_row_array(row, index, name) for index, row in enumerate(data)]
-        _row_kind(rows, kinds, name, expected)
+        _check_kinds(rows, data, kinds, name, expected)
         filled = [row for row in rows if len(row)]
         flat = np.concatenate(filled) if filled else np.empty(0)
         ragged = Ragged(flat, offsets_of([len(row) for row in rows]))

@@ -1,0 +1,130 @@
+"""What the ``evaluate`` modules of this package share.
+
+In:  predictions and references as users have them.
+Out: checked rows that Arrow stores exactly, and means with the number of queries they are over.
+
+The modules are thin: definitions and mathematics stand in ``fashion_rq_bench``. This module is
+imported by them only, since importing ``evaluate`` takes seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+from numpy.typing import NDArray
+
+from fashion_rq_bench._ragged import Ragged, check_same_rows, number_rows
+from fashion_rq_bench.errors import MetricInputError
+from fashion_rq_bench.ranking import mean
+
+__all__ = ["RankingMetric", "ValidatedMetric", "identifier", "summary"]
+
+
+class ValidatedMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
+    """A metric whose inputs are checked before Arrow sees them.
+
+    It keeps its inputs in memory where one process computes: evaluate's cache files are locked, and
+    locks of processes that share a home collide.
+    """
+
+    def __init__(
+        self, config_name: str | None = None, keep_in_memory: bool = False, **options: Any
+    ) -> None:
+        alone = options.get("num_process", 1) == 1
+        super().__init__(config_name, keep_in_memory=keep_in_memory or alone, **options)
+
+    def checked(self, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
+        """Predictions and references as lists that fit ``self.features``.
+
+        Raises:
+            MetricInputError: naming row, field and value.
+        """
+        raise NotImplementedError
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **extra: Any) -> None:
+        """Add predictions and references of some queries."""
+        for name, value in (("predictions", predictions), ("references", references)):
+            if value is None:
+                raise MetricInputError(f"{name} are missing.", fix=f"Pass {name}=[…].")
+        good_predictions, good_references = self.checked(predictions, references)
+        super().add_batch(predictions=good_predictions, references=good_references, **extra)
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **extra: Any) -> None:
+        """Add prediction and reference of one query."""
+        self.add_batch(
+            predictions=None if prediction is None else [prediction],
+            references=None if reference is None else [reference],
+            **extra,
+        )
+
+    def compute(
+        self, *, predictions: Any = None, references: Any = None, **options: Any
+    ) -> dict[str, Any] | None:
+        """Compute the metric over what was added and what is given."""
+        if predictions is None and references is None and not len(self) and self.num_process == 1:
+            raise MetricInputError(
+                "There is nothing to compute.", fix="Pass predictions=[…] and references=[…]."
+            )
+        result: dict[str, Any] | None = super().compute(
+            predictions=predictions, references=references, **options
+        )
+        return result
+
+
+class RankingMetric(ValidatedMetric):
+    """A metric over scores and grades, one list of each per query."""
+
+    features_of_input = datasets.Features(
+        {
+            "predictions": datasets.List(datasets.Value("float64")),
+            "references": datasets.List(datasets.Value("float64")),
+        }
+    )
+
+    def checked(self, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
+        """See :meth:`ValidatedMetric.checked`."""
+        scores = number_rows(predictions, "predictions")
+        grades = number_rows(references, "references", minimum=0)
+        check_same_rows(scores, grades, "references")
+        return _lists(scores), _lists(grades)
+
+
+def _lists(rows: Ragged) -> list[Any]:
+    split = np.split(rows.values.astype(np.float64), rows.offsets[1:-1])
+    return [row.tolist() for row in split]
+
+
+def identifier(value: Any, row: int, field: str) -> str:
+    """An id as a string; integers are kept exactly.
+
+    Raises:
+        MetricInputError: for anything else, None among it.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return str(int(value))
+    raise MetricInputError(
+        f"{field} of row {row} must be a string or an integer, not {type(value).__name__}.",
+        given=value,
+    )
+
+
+def summary(values: Mapping[str, NDArray[np.float64]], *, return_per_query: bool) -> dict[str, Any]:
+    """Means by name, the queries they are over (``n``), those left out as undefined.
+
+    Args:
+        values: name to one value per query; all are undefined for the same queries.
+        return_per_query: also give ``per_query``, the values as lists, NaN where undefined.
+    """
+    means = {name: mean(one) for name, one in values.items()}
+    first = next(iter(means.values()))
+    result: dict[str, Any] = {name: one.value for name, one in means.items()}
+    result |= {"n": first.n, "undefined": first.undefined}
+    if return_per_query:
+        result["per_query"] = {name: one.tolist() for name, one in values.items()}
+    return result

@@ -1,0 +1,80 @@
+"""MAP as an ``evaluate`` module; the definition stands in ``fashion_rq_bench.ranking``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import evaluate
+
+import fashion_rq_bench.metrics._base as base
+import fashion_rq_bench.ranking as ranking
+
+_DESCRIPTION = """
+Mean average precision: the mean, over a query's relevant products, of the precision at their rank,
+then the mean over queries. Divided by all relevant products, also with a cut-off, as in trec_eval.
+Tied products are scored by the exact expectation over their orders.
+"""
+
+_CITATION = """
+F. McSherry and M. Najork, Computing information retrieval performance measures efficiently in the
+presence of tied scores, ECIR 2008.
+"""
+
+_INPUTS = """
+Args:
+    predictions: for each query the list of its products' scores; higher is better.
+    references: for each query the list of their grades, 0 or more, in the same order.
+    k: cut-off, a list of them, or None (default) for the whole ranking.
+    min_grade: lowest grade that counts as relevant (1).
+    ties: "expected" (default) or "trec".
+    ids: for each query the list of product ids, which order ties under "trec".
+    ideal: for each query the grades of all judged products, if not all were retrieved.
+    return_per_query: also give one value per query.
+Returns:
+    "map", or "map@10" for each k: mean in [0, 1] over the queries with a relevant product;
+    "n": how many these are; "undefined": how many have none.
+Examples:
+    >>> metric = evaluate.load("mean_average_precision")
+    >>> metric.compute(predictions=[[0.9, 0.8, 0.7]], references=[[3, 0, 1]])["map"]
+    0.833...
+"""
+
+
+class MeanAveragePrecision(base.RankingMetric):
+    """MAP, whole or at k."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS,
+            features=self.features_of_input,
+        )
+
+    def _compute(
+        self,
+        predictions: list[list[float]],
+        references: list[list[float]],
+        *,
+        k: int | Sequence[int] | None = None,
+        min_grade: float = 1,
+        ties: ranking.Ties = "expected",
+        ids: Any = None,
+        ideal: Any = None,
+        return_per_query: bool = False,
+    ) -> dict[str, Any]:
+        cutoffs = [k] if k is None or isinstance(k, int) else list(k)
+        values = {}
+        for cutoff in cutoffs:
+            name = "map" if cutoff is None else f"map@{cutoff}"
+            values[name] = ranking.average_precision(
+                predictions,
+                references,
+                cutoff,
+                min_grade=min_grade,
+                ties=ties,
+                ids=ids,
+                ideal=ideal,
+            )
+        return base.summary(values, return_per_query=return_per_query)
