@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -195,7 +196,7 @@ def draw_pools(
     if not kept:
         raise BuildError(
             f"No cluster can become an anchor: {_told(left_out)}.",
-            fix="Use a larger catalog, fewer codes (rqvae.codebook_size), or lower hierarchy.min_size.",
+            fix="Use a larger catalog, a smaller rqvae.codebook_size or hierarchy.min_size.",
         )
     ranks = np.empty(len(ids), dtype=np.int64)
     ranks[np.asarray(pc.sort_indices(ids))] = np.arange(len(ids))
@@ -217,7 +218,7 @@ class _Anchor:
 def _anchors(
     tree: Tree, clusters: pa.Table, queries: pa.Table, seed: int
 ) -> tuple[list[_Anchor], Counter[str]]:
-    leaves = _leaf_rows(clusters, tree.levels)
+    leaves = clusters.filter(pc.equal(clusters["level"], tree.levels))
     if "qualifying" in leaves.column_names:
         leaves = leaves.filter(leaves["qualifying"])
     asked = _queries_by_prefix(queries, tree.levels)
@@ -233,10 +234,6 @@ def _anchors(
         if prefix in asked
     ]
     return anchors, Counter({"no query": len(prefixes) - len(anchors)})
-
-
-def _leaf_rows(table: pa.Table, level: int) -> pa.Table:
-    return table.filter(pc.equal(table["level"], level))
 
 
 def _queries_by_prefix(queries: pa.Table, level: int) -> dict[tuple[int, ...], Ints]:
@@ -320,42 +317,49 @@ def _assemble(
 ) -> Pools:
     asked = queries.take(np.concatenate([anchor.queries for anchor in anchors]))
     per_anchor = [len(anchor.queries) for anchor in anchors]
-    hashes = np.split(hash_ids(asked["query_id"].to_pylist()), np.cumsum(per_anchor)[:-1])
-    sizes = np.array([[len(tier) for tier in anchor.tiers] for anchor in anchors])
-    offsets, products, order = _in_id_order(
-        [np.concatenate(anchor.tiers) for anchor in anchors], ranks
-    )
-    places = _place_in_tier(sizes)
-    tier_of = np.repeat(np.tile(np.arange(len(TIERS)), len(anchors)), sizes.ravel())
-    small = places < np.array(config.classification)[tier_of]
+    ends = np.cumsum(per_anchor)
+    hashes = np.split(hash_ids(asked["query_id"].to_pylist()), ends[:-1])
     siblings = [
         _sibling_pools(tree, anchor, own, config)
         for anchor, own in zip(anchors, hashes, strict=True)
     ]
-    first_rows = np.concatenate(([0], np.cumsum(per_anchor)[:-1]))
-    sibling_queries = np.concatenate(
-        [begin + np.arange(len(pools)) for begin, pools in zip(first_rows, siblings, strict=True)]
-    )
-    sibling_offsets, sibling_products, sibling_order = _in_id_order(
-        [pool for pools in siblings for pool in pools], ranks
-    )
-    targets = np.zeros(len(sibling_products), dtype=np.bool_)
-    targets[sibling_offsets[:-1]] = True
+    with_siblings = np.repeat([bool(pools) for pools in siblings], per_anchor)
     return Pools(
         prefixes=np.array([anchor.prefix for anchor in anchors], dtype=np.int64),
         article_types=tuple(anchor.article_type for anchor in anchors),
         queries=asked,
         query_anchor=np.repeat(np.arange(len(anchors)), per_anchor),
-        offsets=offsets,
-        products=products,
-        grades=np.array(TIERS, dtype=np.int8)[tier_of][order],
-        in_classification=small[order],
-        sibling_queries=sibling_queries,
-        sibling_offsets=sibling_offsets,
-        sibling_products=sibling_products,
-        targets=targets[sibling_order],
-        counts=_counts(anchors, sizes, siblings, left_out, config),
+        sibling_queries=np.flatnonzero(with_siblings),
+        counts=_counts(anchors, siblings, left_out, config),
+        **_ranking_columns(anchors, ranks, config),
+        **_sibling_columns([pool for pools in siblings for pool in pools], ranks),
     )
+
+
+def _ranking_columns(anchors: list[_Anchor], ranks: Ints, config: TaskConfig) -> dict[str, Any]:
+    sizes = np.array([[len(tier) for tier in anchor.tiers] for anchor in anchors])
+    offsets, products, order = _in_id_order(
+        [np.concatenate(anchor.tiers) for anchor in anchors], ranks
+    )
+    tier_of = np.repeat(np.tile(np.arange(len(TIERS)), len(anchors)), sizes.ravel())
+    small = _place_in_tier(sizes) < np.array(config.classification)[tier_of]
+    return {
+        "offsets": offsets,
+        "products": products,
+        "grades": np.array(TIERS, dtype=np.int8)[tier_of][order],
+        "in_classification": small[order],
+    }
+
+
+def _sibling_columns(pools: list[Ints], ranks: Ints) -> dict[str, Any]:
+    offsets, products, order = _in_id_order(pools, ranks)
+    targets = np.zeros(len(products), dtype=np.bool_)
+    targets[offsets[:-1]] = True
+    return {
+        "sibling_offsets": offsets,
+        "sibling_products": products,
+        "targets": targets[order],
+    }
 
 
 def _place_in_tier(sizes: Ints) -> Ints:
@@ -377,11 +381,11 @@ def _in_id_order(pools: list[Ints], ranks: Ints) -> tuple[Ints, Ints, Ints]:
 
 def _counts(
     anchors: list[_Anchor],
-    sizes: Ints,
     siblings: list[list[Ints]],
     left_out: Mapping[str, int],
     config: TaskConfig,
 ) -> dict[str, object]:
+    sizes = np.array([[len(tier) for tier in anchor.tiers] for anchor in anchors])
     short = (sizes < np.array(config.ranking)).sum(axis=0)
     return {
         "qualifying_leaves": len(anchors) + sum(left_out.values()),
