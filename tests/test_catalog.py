@@ -305,6 +305,24 @@ def test_unquoted_commas_in_the_title_are_put_back(
     assert result.report.repaired == sum("," in name for name in names)
 
 
+def test_surplus_fields_go_where_the_other_columns_make_sense(tmp_path: Path) -> None:
+    text = (
+        "id;title;category;price;description\n"
+        "1;Shirt;Shirts;5;Good\n"
+        "2;Shirt; blue;Shirts;6;Fine\n"
+        "3;Shirt;Shirts;7;Soft; warm &amp; light\n"
+        "4;a;b;c;d;e\n"
+    )
+    result = read_text(tmp_path, text)
+    assert result.table["title"].to_pylist() == ["Shirt", "Shirt; blue", "Shirt"]
+    assert result.table["description"].to_pylist()[2] == "Soft; warm & light"
+    assert result.report.repair_reasons == {
+        "over-long line rejoined into the description": 1,
+        "over-long line rejoined into the title": 1,
+    }
+    assert result.quarantined["row"].to_pylist() == [4]
+
+
 _CELLS = st.sampled_from(["", "NA", "Blue", "a,b", '"', "<b>x</b>", "12", "Rs. 1,299", "\n", "é"])
 
 

@@ -1,14 +1,13 @@
-"""CSV and TSV, with unquoted separators inside the title put right.
+"""CSV and TSV, with unquoted separators inside the title or description put right.
 
 In:  a file with a header line.
-Out: :class:`Raw` with string columns. A row with too many fields is rejoined into the title and
-     counted as repaired; a row with too few is rejected.
+Out: :class:`Raw` with string columns. A row with too many fields is rejoined and counted as
+     repaired where it is certain how; a row with too few is rejected.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path
@@ -19,12 +18,12 @@ import pyarrow.csv as pacsv
 
 from fashion_rq_bench.builders.catalog.columns import resolve_columns
 from fashion_rq_bench.builders.catalog.config import CatalogConfig
+from fashion_rq_bench.builders.catalog.mending import Mender
 from fashion_rq_bench.builders.catalog.raw import Raw, Rejected
 from fashion_rq_bench.errors import CatalogError
 
-__all__ = ["REJOINED", "read_delimited"]
+__all__ = ["read_delimited"]
 
-REJOINED = "over-long line rejoined into the title"
 _SEPARATORS = ",;\t|"
 _FIELD_LIMIT = 16 * 1024 * 1024
 
@@ -33,8 +32,8 @@ def read_delimited(path: Path, config: CatalogConfig) -> Raw:
     """Read a CSV or TSV file; the separator is taken from the header line.
 
     Quoted fields may hold separators, doubled quotes and newlines. Where a row has more fields
-    than the header, the surplus is taken to be unquoted separators in the title and the title is
-    put together again; that is exact whenever the title is where they stand.
+    than the header, the surplus is taken to be unquoted separators in free text, which is put
+    together again (:class:`Mender`).
 
     Raises:
         CatalogError: if the file is empty, not in the stated encoding (with the line), has an
@@ -50,8 +49,7 @@ def read_delimited(path: Path, config: CatalogConfig) -> Raw:
     ]
     if any("\n" in value for row in last for value in row.values()):
         _refuse_unclosed_quote(path, config.encoding, separator)
-    position = header.index(columns["title"]) if "title" in columns else None
-    return _assemble(table, strange, header, separator, position)
+    return _assemble(table, strange, Mender(tuple(header), separator, columns, table))
 
 
 def _known(header: list[str], given: Mapping[str, str]) -> dict[str, str]:
@@ -131,58 +129,46 @@ def _refuse_unclosed_quote(path: Path, encoding: str, separator: str) -> None:
 
 def _undecodable(path: Path, encoding: str) -> CatalogError:
     """Name the first line that cannot be decoded."""
-    line, sample = 1, b""
+    number, sample = 1, b""
     with path.open("rb") as stream:
-        for line, sample in enumerate(stream, start=1):  # noqa: B007
+        for line in stream:
+            sample = line
             try:
-                sample.decode(encoding)
+                line.decode(encoding)
             except UnicodeDecodeError:
                 break
+            number += 1
     return CatalogError(
-        f"Line {line} of {path.name} is not {encoding} text.",
+        f"Line {number} of {path.name} is not {encoding} text.",
         given=sample[:80],
         fix='Save the file as UTF-8, or name its encoding: --set catalog.encoding="latin-1".',
     )
 
 
-def _assemble(
-    table: pa.Table,
-    strange: list[pacsv.InvalidRow],
-    header: list[str],
-    separator: str,
-    title: int | None,
-) -> Raw:
-    """Put repaired rows back where they stood among the good ones."""
+def _assemble(table: pa.Table, strange: list[pacsv.InvalidRow], mender: Mender) -> Raw:
+    """Put mended rows back where they stood among the good ones."""
     # Arrow counts the header as row 1.
     positions = np.array([row.number - 1 for row in strange], dtype=np.int64)
     good = np.setdiff1d(np.arange(1, len(table) + len(strange) + 1), positions)
-    repaired: dict[int, list[str]] = {}
+    mended: dict[int, list[str]] = {}
+    repairs: dict[int, str] = {}
     rejected: list[Rejected] = []
     for row, position in zip(strange, positions.tolist(), strict=True):
-        fields = _rejoin(row.text, len(header), separator, title)
-        if fields is None:
-            reason = f"a line with {row.actual_columns} fields where {len(header)} are named"
+        found = mender.mend(row.text)
+        if found is None:
+            width = len(mender.header)
+            reason = f"a line with {row.actual_columns} fields where {width} are named"
             rejected.append(Rejected(position, reason, row.text))
         else:
-            repaired[position] = fields
+            mended[position], column = found
+            repairs[position] = f"over-long line rejoined into the {column}"
     extra = pa.table(
         {
-            name: pa.array([fields[index] for fields in repaired.values()], pa.string())
-            for index, name in enumerate(header)
+            name: pa.array([fields[index] for fields in mended.values()], pa.string())
+            for index, name in enumerate(mender.header)
         }
     )
-    rows = np.concatenate([good, np.fromiter(repaired, dtype=np.int64)])
+    rows = np.concatenate([good, np.fromiter(mended, dtype=np.int64)])
     order = np.argsort(rows, kind="stable")
     both = pa.concat_tables([table.cast(extra.schema), extra])
-    whole = both.take(order) if repaired else both
-    return Raw(whole, rows[order], dict.fromkeys(repaired, REJOINED), tuple(rejected))
-
-
-def _rejoin(text: str, width: int, separator: str, title: int | None) -> list[str] | None:
-    """Fields of an over-long row with the surplus inside the title, or None if that cannot be."""
-    fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    surplus = len(fields) - width
-    if surplus <= 0 or title is None:
-        return None
-    joined = separator.join(fields[title : title + surplus + 1])
-    return [*fields[:title], joined, *fields[title + surplus + 1 :]]
+    return Raw(both.take(order) if mended else both, rows[order], repairs, tuple(rejected))
