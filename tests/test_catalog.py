@@ -20,6 +20,7 @@ from rich.console import Console
 from fashion_rq_bench import _config, schema
 from fashion_rq_bench.builders.catalog import (
     CatalogConfig,
+    CatalogReport,
     CatalogResult,
     TextConfig,
     check_images,
@@ -352,6 +353,8 @@ def test_reading_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     written = json.loads((tmp_path / "a" / "catalog_report.json").read_text(encoding="utf-8"))
     assert (written["input"], written["read"], written["quarantined"]) == (1, 1, 0)
+    assert written["reasons"] == {"repaired": {}, "quarantined": {}}
+    assert CatalogReport.from_dict(written) == read_catalog(path).report
 
 
 def test_the_report_prints_a_catalogs_words_as_they_are(tmp_path: Path) -> None:

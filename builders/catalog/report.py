@@ -65,8 +65,24 @@ class CatalogReport:
         return self.filled.get("brand", 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for ``catalog_report.json``."""
-        return asdict(self) | {"brand_inferred": self.brand_inferred}
+        """Plain data for ``catalog_report.json``; reasons stand under ``reasons``."""
+        data = asdict(self) | {"brand_inferred": self.brand_inferred}
+        repaired, quarantined = data.pop("repair_reasons"), data.pop("quarantine_reasons")
+        return data | {"reasons": {"repaired": repaired, "quarantined": quarantined}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CatalogReport:
+        """The report that :meth:`to_dict` wrote, for example read back from JSON."""
+        plain = {key: data[key] for key in data if key not in ("reasons", "brand_inferred")}
+        limits = plain["tier_thresholds"]
+        plain["tier_thresholds"] = None if limits is None else (limits[0], limits[1])
+        plain["notes"] = tuple(plain["notes"])
+        reasons = data["reasons"]
+        return cls(
+            **plain,
+            repair_reasons=reasons["repaired"],
+            quarantine_reasons=reasons["quarantined"],
+        )
 
     def table(self) -> Group:
         """Two tables (rows, columns) and the notes, to print with rich."""
