@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .assign import assign
+    from .assignment import assign
     from .config import RQVAEConfig
     from .diagnostics import diagnose
     from .exclusivity import exclusivity_loss
@@ -37,7 +37,7 @@ _HOMES = {
     "RQVAE": "model",
     "RQVAEConfig": "config",
     "SemanticIds": "stage",
-    "assign": "assign",
+    "assign": "assignment",
     "diagnose": "diagnostics",
     "exclusivity_loss": "exclusivity",
     "label_columns": "labels",
@@ -50,5 +50,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value  # the submodule of the same name must not win
+    globals()[name] = value
     return value

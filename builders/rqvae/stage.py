@@ -18,7 +18,7 @@ from fashion_rq_bench.builders.hierarchy import HierarchyConfig
 from fashion_rq_bench.errors import BuildError, CatalogError
 from fashion_rq_bench.schema import SEMANTIC_IDS
 
-from .assign import assign
+from .assignment import assign
 from .config import RQVAEConfig
 from .diagnostics import check_floors, diagnose
 from .labels import label_columns

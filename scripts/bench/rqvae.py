@@ -1,0 +1,220 @@
+"""Speed of the quantiser: training step, exclusivity loss, assignment, against a public peer.
+
+In:  nothing (random vectors and labels of the catalog's shape).
+Out: a table of items per second and the ratios that the project promises.
+
+The peer is vector-quantize-pytorch's ResidualVQ (learnable codebooks) in the same MLP, with plain
+SupCon over all pairs of the batch; similarities are shared over label columns, which favours the
+peer. All variants run interleaved in one process and the medians are compared, since absolute
+figures drift. Unset OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE before running.
+
+    python scripts/bench/rqvae.py --rows 44446 --dim 1024 --rounds 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fashion_rq_bench.builders.rqvae import RQVAE, RQVAEConfig, assign
+from fashion_rq_bench.builders.rqvae.assignment import BLOCK
+from fashion_rq_bench.builders.rqvae.train import step_loss
+
+LABEL_SIZES = ((7,), (143,), (1800, 330, 420, 480, 300, 380, 290))
+"""Values per label column, about as many as in the Myntra catalog; seven columns at level 3."""
+
+Step = Callable[[Tensor, list[list[Tensor]]], None]
+
+
+def supcon(vectors: Tensor, labels: list[Tensor], temperature: float = 0.07) -> Tensor:
+    """Plain SupCon over all pairs of the batch; one similarity matrix for all columns."""
+    q = nn.functional.normalize(vectors, dim=1)
+    itself = torch.eye(len(q), dtype=torch.bool)
+    similarity = (q @ q.T / temperature).masked_fill(itself, -torch.inf)
+    log_softmax = (similarity - similarity.logsumexp(1, keepdim=True)).masked_fill(itself, 0.0)
+    total = q.new_zeros(())
+    for y in labels:
+        positive = (y[:, None] == y[None, :]) & ~itself
+        n = positive.sum(1)
+        loss = -(log_softmax * positive).sum(1) / n.clamp(min=1)
+        total = total + loss[n > 0].mean()
+    return total / len(labels)
+
+
+class Peer(nn.Module):
+    """The same MLP around vector-quantize-pytorch's ResidualVQ."""
+
+    def __init__(self, dim: int, config: RQVAEConfig) -> None:
+        super().__init__()
+        from vector_quantize_pytorch import ResidualVQ
+
+        ours = RQVAE(dim, config)
+        self.encoder, self.decoder, self.config = ours.encoder, ours.decoder, config
+        self.quantiser = ResidualVQ(
+            dim=config.latent,
+            num_quantizers=config.levels,
+            codebook_size=config.codebook_size,
+            learnable_codebook=True,
+            ema_update=False,
+            commitment_weight=config.beta,
+        )
+
+    def loss(self, batch: Tensor, labels: list[list[Tensor]], exclusive: bool) -> Tensor:
+        """Reconstruction, commitment and, if ``exclusive``, plain SupCon on the code vectors."""
+        quantised, codes, commitment = self.quantiser(self.encoder(batch))
+        loss = nn.functional.mse_loss(self.decoder(quantised), batch) + commitment.sum()
+        if exclusive:
+            books = self.quantiser.codebooks
+            for level, columns in enumerate(labels):
+                loss = loss + 0.05 * supcon(books[level][codes[:, level]], columns)
+        return loss
+
+
+def trainer(model: nn.Module, loss: Callable[[Tensor, list[list[Tensor]]], Tensor]) -> Step:
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+
+    def step(batch: Tensor, labels: list[list[Tensor]]) -> None:
+        optimiser.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss(batch, labels))
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+
+    return step
+
+
+def ours(dim: int, config: RQVAEConfig, **changes: object) -> Step:
+    model = RQVAE(dim, replace(config, **changes))
+    for codebook in model.codebooks:
+        nn.init.normal_(codebook, std=0.1)
+    return trainer(model, lambda batch, labels: step_loss(model, batch, labels)[0])
+
+
+def variants(dim: int, config: RQVAEConfig) -> dict[str, Step]:
+    peer, bare = Peer(dim, config), Peer(dim, config)
+    return {
+        "ours, no exclusivity": ours(dim, config, exclusivity=(0.0,)),
+        "ours, codebook": ours(dim, config, exclusivity=(0.05,), gradient="codebook"),
+        "ours, straight-through": ours(dim, config, exclusivity=(0.05,)),
+        "ours, straight-through, bf16": ours(dim, config, exclusivity=(0.05,), bf16=True),
+        "peer, no exclusivity": trainer(bare, lambda x, y: bare.loss(x, y, exclusive=False)),
+        "peer, plain SupCon": trainer(peer, lambda x, y: peer.loss(x, y, exclusive=True)),
+    }
+
+
+def timed(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def rates(
+    steps: dict[str, Step], data: Tensor, labels: list[list[Tensor]], batch: int, rounds: int
+) -> dict[str, float]:
+    """Items per second, median over interleaved rounds of one step each."""
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    generator = torch.Generator().manual_seed(0)
+    for number in range(rounds + 1):
+        rows = torch.randperm(len(data), generator=generator)[:batch]
+        for name, step in steps.items():
+            start = time.perf_counter()
+            step(data[rows], [[y[rows] for y in level] for level in labels])
+            if number:  # the first round warms up
+                seconds[name].append(time.perf_counter() - start)
+    return {name: batch / statistics.median(spent) for name, spent in seconds.items()}
+
+
+def flops_per_item(dim: int, config: RQVAEConfig) -> int:
+    """Multiply-adds × 2 of the encoder's forward pass."""
+    widths = [dim, *config.hidden, config.latent]
+    return 2 * sum(a * b for a, b in pairwise(widths))
+
+
+def sgemm_rate(rounds: int) -> float:
+    """FLOP/s of a square float32 product."""
+    a, b = torch.randn(2048, 2048), torch.randn(2048, 2048)
+    spent = [timed(lambda: torch.mm(a, b)) for _ in range(rounds + 2)]
+    return 2 * 2048**3 / statistics.median(spent[2:])
+
+
+def assignment(dim: int, config: RQVAEConfig, data: Tensor, rounds: int) -> tuple[float, float]:
+    """Items per second of ``assign`` and of the encoder's bare matrix products."""
+    model = RQVAE(dim, config)
+    weights = [layer.weight.detach().T for layer in model.encoder if isinstance(layer, nn.Linear)]
+    array = data.numpy()
+
+    def products() -> None:
+        for start in range(0, len(data), BLOCK):
+            out = data[start : start + BLOCK]
+            for weight in weights:
+                out = out @ weight
+
+    whole, bare = [], []
+    for _ in range(rounds + 1):
+        whole.append(timed(lambda: assign(model, array)))
+        bare.append(timed(products))
+    return len(data) / statistics.median(whole[1:]), len(data) / statistics.median(bare[1:])
+
+
+def linearity(
+    dim: int, config: RQVAEConfig, data: Tensor, labels: list[list[Tensor]], rounds: int
+) -> list[tuple[int, float]]:
+    """Milliseconds per step of our straight-through variant, by batch size."""
+    step = {"ours": ours(dim, config, exclusivity=(0.05,))}
+    sizes = [512 * 2**power for power in range(7)]
+    return [(size, 1e3 * size / rates(step, data, labels, size, rounds)["ours"]) for size in sizes]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=44_446)
+    parser.add_argument("--dim", type=int, default=1024)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(0)
+    data = torch.from_numpy(rng.standard_normal((arguments.rows, arguments.dim), dtype=np.float32))
+    labels = [
+        [torch.from_numpy((n * rng.random(arguments.rows) ** 3).astype(np.int64)) for n in level]
+        for level in LABEL_SIZES
+    ]
+    config = RQVAEConfig()
+    print(f"{torch.get_num_threads()} threads, {arguments.rows} x {arguments.dim}")
+    gemm = sgemm_rate(arguments.rounds)
+    print(f"sgemm {gemm / 1e9:.0f} GFLOP/s")
+    for batch in (1024, 4096):
+        found = rates(variants(arguments.dim, config), data, labels, batch, arguments.rounds)
+        report(batch, found, flops_per_item(arguments.dim, config), gemm)
+    whole, bare = assignment(arguments.dim, config, data, arguments.rounds)
+    print(f"\nassignment {whole:,.0f} items/s, bare products {bare:,.0f}: {whole / bare:.0%}")
+    points = linearity(arguments.dim, config, data, labels, max(2, arguments.rounds // 2))
+    slope, offset = np.polyfit(*zip(*points, strict=True), 1)
+    print("\nbatch  ms/step")
+    for size, milliseconds in points:
+        print(f"{size:6d} {milliseconds:8.1f}")
+    print(f"{1e3 * slope:.2f} ms per 1,000 items + {offset:.1f} ms")
+
+
+def report(batch: int, found: dict[str, float], encoder: int, gemm: float) -> None:
+    print(f"\nbatch {batch:,}: items/s, share of sgemm")
+    for name, rate in found.items():
+        # Encoder and decoder forward, and twice that backward; the first layer needs no input
+        # gradient, which is not subtracted.
+        print(f"  {name:30s} {rate:10,.0f}  {6 * encoder * rate / gemm:5.0%}")
+    plain, exclusive = found["ours, no exclusivity"], found["ours, codebook"]
+    through = found["ours, straight-through"]
+    print(
+        f"  cost of exclusivity {plain / exclusive:.3f}x (straight-through {plain / through:.3f}x)"
+    )
+    print(f"  ours / peer with SupCon {exclusive / found['peer, plain SupCon']:.2f}x")
+    print(f"  ours / peer without     {plain / found['peer, no exclusivity']:.2f}x")
+
+
+if __name__ == "__main__":
+    main()
