@@ -11,7 +11,7 @@ compared by some other measure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ __all__ = [
     "LexicalSimilarity",
     "Similarity",
     "StringTable",
+    "name_of",
 ]
 
 _BLOCK = 1024
@@ -46,13 +47,9 @@ class Similarity(Protocol):
         ...
 
 
+@runtime_checkable
 class Encoder(Protocol):
-    """Anything that turns strings into vectors, e.g. ``builders.embedding.TextEncoder``."""
-
-    @property
-    def name(self) -> str:
-        """Name of the encoder."""
-        ...
+    """Anything that turns strings into vectors: our text encoders, a SentenceTransformer."""
 
     def encode(self, texts: list[str], /) -> NDArray[np.floating[Any]]:
         """Vectors of shape (len(texts), d)."""
@@ -106,11 +103,28 @@ def _encode(encoder: Encoder, strings: list[str]) -> NDArray[np.floating[Any]]:
     vectors = np.asarray(encoder.encode(strings))
     if vectors.ndim != 2 or len(vectors) != len(strings):
         raise ModelError(
-            f"The encoder {encoder.name!r} must return one vector per string.",
+            "An encoder must return one vector per string.",
             given=vectors.shape,
             allowed=[f"({len(strings)}, d)"],
         )
     return vectors
+
+
+def name_of(encoder: Encoder, name: str | None = None) -> str:
+    """Name under which an encoder's results are kept apart from others'.
+
+    Raises:
+        MetricInputError: if neither a name is given nor the encoder has one.
+    """
+    found = name or getattr(encoder, "name", None)
+    if not isinstance(found, str):
+        raise MetricInputError(
+            "A similarity needs the name of its encoder, for scores under two encoders are not "
+            "comparable.",
+            given=type(encoder).__name__,
+            fix="Pass name=, e.g. the model's id and revision.",
+        )
+    return found
 
 
 class StringTable:
@@ -120,8 +134,7 @@ class StringTable:
         table: columns ``string`` and ``vector`` (fixed-size list of float16), one row per string.
         name: the encoder that made the vectors, as the edition declares it.
         fallback_encoder: the same encoder, or a function that loads it, for strings not in the
-            table; each is encoded once and kept. An encoder that is itself callable (a torch
-            module) is to be given as a function that returns it.
+            table; each is encoded once and kept.
 
     Attributes:
         encoded: how many strings had to be encoded so far.
@@ -171,11 +184,12 @@ class StringTable:
                 fix=f"Pass the encoder {self.name!r} as fallback_encoder, or install it: "
                 'pip install "fashion-rq-bench[offline]".',
             )
-        if callable(self._encoder):
-            try:
-                self._encoder = self._encoder()
-            except MissingDependencyError as error:
-                raise MissingDependencyError(f"{problem} {error.problem}", fix=error.fix) from error
+        if isinstance(self._encoder, Encoder):
+            return self._encoder
+        try:
+            self._encoder = self._encoder()
+        except MissingDependencyError as error:
+            raise MissingDependencyError(f"{problem} {error.problem}", fix=error.fix) from error
         return self._encoder
 
 
@@ -187,13 +201,17 @@ class EncoderSimilarity:
 
     Args:
         encoder: ``encode(list of N strings)`` gives (N, d) floats; need not be normalised.
+        name: what identifies the encoder, e.g. its name and revision; by default ``encoder.name``.
 
     Attributes:
         encoded: how many strings were encoded so far.
+
+    Raises:
+        MetricInputError: if neither a name is given nor the encoder has one.
     """
 
-    def __init__(self, encoder: Encoder) -> None:
-        self.name = encoder.name
+    def __init__(self, encoder: Encoder, name: str | None = None) -> None:
+        self.name = name_of(encoder, name)
         self.encoded = 0
         self._encoder = encoder
         self._vectors = _Vectors()

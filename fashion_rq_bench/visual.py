@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import ConfigError, MetricInputError
-from fashion_rq_bench.similarity import Encoder
+from fashion_rq_bench.similarity import Encoder, name_of
 
 __all__ = ["Calibration", "ImageSimilarity", "ImageTable", "calibrate", "prompts_of"]
 
@@ -89,6 +89,7 @@ class ImageTable:
         vectors: (N, d), row i the picture of product i; a row of zeros or NaN is no picture.
         encoder: turns prompts into vectors of the same space.
         calibration: from :func:`calibrate`, for this model.
+        name: what identifies the encoder; by default ``encoder.name``.
 
     Raises:
         MetricInputError: if the vectors are not a matrix; on a call, if prompts have another
@@ -96,11 +97,15 @@ class ImageTable:
     """
 
     def __init__(
-        self, vectors: NDArray[np.floating[Any]], encoder: Encoder, calibration: Calibration
+        self,
+        vectors: NDArray[np.floating[Any]],
+        encoder: Encoder,
+        calibration: Calibration,
+        name: str | None = None,
     ) -> None:
         if vectors.ndim != 2:
             raise MetricInputError("Image vectors must be a matrix.", given=vectors.shape)
-        self.name = f"{encoder.name} [{calibration.low:.4f}, {calibration.high:.4f}]"
+        self.name = f"{name_of(encoder, name)} [{calibration.low:.4f}, {calibration.high:.4f}]"
         self._vectors = _unit(vectors)
         self._encoder = encoder
         self._calibration = calibration

@@ -155,5 +155,16 @@ def test_unknown_color_falls_back_to_similarity() -> None:
     assert match("unicorn", "UNICORN") == 1.0
 
 
+def test_the_same_word_needs_no_similarity() -> None:
+    class Nothing:
+        name = "nothing"
+
+        def __call__(self, left: list[str], right: list[str]) -> np.ndarray:
+            return np.zeros(len(left))
+
+    found = color.scores(["unicorn", "unicorn"], ["unicorn", "red"], Nothing(), ComparatorConfig())
+    assert found.tolist() == [1.0, 0.0]
+
+
 def test_far_colors_stop_at_zero() -> None:
     assert match("red", "green") == 0.0

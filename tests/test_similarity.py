@@ -81,10 +81,14 @@ def test_missing_strings_are_encoded_once_and_counted() -> None:
 
 
 def test_table_and_encoder_agree_exactly() -> None:
+    class Spread(Letters):
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return super().encode(texts) + [[1.1, 0.7, 0.3, 0.9, 0.123]]
+
     words = ["abba", "cede", "bead", "dada", "cab"]
     left, right = words * 5, [word for word in words for _ in words]
-    by_encoder = EncoderSimilarity(Letters())
-    by_table = StringTable(table(words, Letters().encode(words)), "letters")
+    by_encoder = EncoderSimilarity(Spread())
+    by_table = StringTable(table(words, Spread().encode(words)), "letters")
     np.testing.assert_array_equal(by_encoder(left, right), by_table(left, right))
     assert by_encoder.encoded == len(words)
 
@@ -132,6 +136,25 @@ def test_an_encoder_of_wrong_shape_is_refused() -> None:
 
     with pytest.raises(ModelError, match="one vector per string"):
         EncoderSimilarity(Wrong())(["a", "b"], ["c", "d"])
+
+
+def test_an_encoder_needs_a_name() -> None:
+    class Nameless:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.ones((len(texts), 2))
+
+    with pytest.raises(MetricInputError, match="name="):
+        EncoderSimilarity(Nameless())
+    assert EncoderSimilarity(Nameless(), name="ones@1").name == "ones@1"
+
+
+def test_a_callable_encoder_is_an_encoder() -> None:
+    class Module(Letters):
+        def __call__(self) -> None:
+            raise AssertionError("must not be called")
+
+    similarity = StringTable(table([], np.zeros((0, 5))), "letters", Module())
+    assert similarity(["ab"], ["ab"])[0] == 1.0
 
 
 def test_dice_by_hand() -> None:
