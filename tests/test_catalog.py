@@ -443,6 +443,9 @@ def test_undecodable_text_names_the_line(tmp_path: Path) -> None:
     ("source", "message"),
     [
         ("nowhere/products.csv", "no such catalog file"),
+        ("products", "no such catalog file"),
+        ("nobody/nothing-of-the-kind", "neither a file here nor a dataset"),
+        ("nobody/nothing?colour=red", "no such option"),
         ("synthetic:10", "500 to 10,000,000"),
         ("synthetic:many", "synthetic:3000"),
     ],

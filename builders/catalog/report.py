@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fashion_rq_bench import schema
+
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
@@ -123,7 +125,7 @@ class CatalogReport:
         for heading in ("null", 'said "NA"', "empty", "filled in"):
             table.add_column(heading, justify="right")
         counts = (self.nulls, self.null_strings, self.empty, self.filled)
-        for name in self.nulls:
+        for name in schema.CATALOG.names:
             numbers = [f"{of[name]:,}" if of.get(name) else "" for of in counts]
             table.add_row(name, Text(self.columns.get(name, "")), *numbers)
         return table

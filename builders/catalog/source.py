@@ -32,7 +32,7 @@ __all__ = ["load"]
 
 _SYNTHETIC = "synthetic:"
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
-_HUB_NAME = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)?")
+_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
 
 def load(source: str | Path | datasets.Dataset, config: CatalogConfig) -> tuple[Raw, str]:
