@@ -155,7 +155,7 @@ def _cluster_queries(
 
 
 def _count(evidence: Evidence, config: QueryConfig, rng: np.random.Generator) -> int:
-    needed = len(evidence.required_types()) + bool(evidence.minor_types())
+    needed = len(evidence.required_types()) + -(-len(evidence.minor_types()) // 3)
     drawn = config.min_queries + int(rng.random() * 3)
     return min(max(drawn, needed), config.max_queries)
 

@@ -190,10 +190,10 @@ def occasion_names() -> tuple[str, ...]:
 
 
 def reading(section: str) -> Any:
-    """Words that a reader understands: a list, or lists by gender or age.
+    """Words that a reader understands: a list, or a mapping by gender, age or phrase.
 
     Args:
-        section: "persons", "relatives", "kin", "ages", or a list of ``[reading]``.
+        section: "persons", "relatives", "kin", "ages", "meanings", or a list of ``[reading]``.
     """
     data = _data()
     return data[section] if section in data else data["reading"][section]
@@ -205,7 +205,8 @@ def value_forms(attribute: str, value: str) -> Forms:
     entry = _section(attribute).get(token_key(value), {})
     if attribute == "color":
         post = entry.get("post", value.casefold())
-        return Forms(tuple(entry.get("pre", (value.casefold(),))), (f"in {post}",))
+        before = tuple(entry.get("pre", (value.casefold(),)))
+        return Forms(before, (f"in {post}",), tuple(entry.get("also", ())))
     default = _default_forms(attribute, value.casefold())
     return Forms(
         tuple(entry.get("pre", default.pre)),

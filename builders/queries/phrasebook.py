@@ -106,6 +106,7 @@ Entry = tuple[str, Meaning]
 def _entries(catalog: pa.Table) -> Iterator[Entry]:
     """All phrases but brands, the binding ones first."""
     yield from ((text, ()) for text in reading("ignored"))
+    yield from ((text, tuple(said.items())) for text, said in reading("meanings").items())
     yield from _types(catalog)
     yield from _persons()
     yield from _colors(catalog)
@@ -149,7 +150,7 @@ def _persons() -> Iterator[Entry]:
 def _colors(catalog: pa.Table) -> Iterator[Entry]:
     for value in _values(catalog, "base_color"):
         forms = value_forms("color", value)
-        texts = (value, *forms.pre, *(post.removeprefix("in ") for post in forms.post))
+        texts = (value, *forms.pre, *(post.removeprefix("in ") for post in forms.post), *forms.also)
         yield from _each(texts, "color", value.casefold())
 
 

@@ -28,8 +28,11 @@ from .wishes import Neighbourhood, PrefixIndex, WishSet, WishSpace
 __all__ = ["Planned", "Planner"]
 
 _BROAD = ("sub_category", "master_category")
+_NAMED = 3
+_MOST_CATCH_ALLS = 3
 _SIZES = {3: 0.32, 4: 0.45, 5: 0.23}
 _PERSON = 0.3
+_FRUGAL = 0.12
 _NEAR_BEST = 0.04
 _LEAST_EXACT = 0.8
 _SLACK = 0.05
@@ -41,7 +44,7 @@ _APPEAL = {
     "style_tags": 3.0,
     "pattern": 2.0,
     "material": 2.0,
-    "price_hint": 0.2,
+    "price_hint": 1.0,
     "age_group": 1.5,
 }
 
@@ -95,32 +98,46 @@ class Planner:
                 yield _Source(whole, whole.best(must=(joint,)))
         else:
             yield from self._by_type(tiers, required)
-        if evidence.minor_types():
-            yield from self._catch_all(tiers)
+        minor = evidence.minor_types()
+        if minor:
+            yield from self._catch_all(tiers, minor)
 
     def _by_type(self, tiers: Neighbourhood, required: Sequence[str]) -> Iterator[_Source]:
         for value in required:
-            inside = self._holding(self._values, tiers.exact, value)
-            space = WishSpace(
-                self._values, Neighbourhood(inside, tiers.sibling, tiers.related, tiers.other)
-            )
-            sets = space.best()
-            if sets:
-                yield _Source(space, sets)
+            yield from self._naming(tiers, (value,))
 
-    def _holding(self, values: Incidence, products: Ints, value: str) -> Ints:
-        column = values.names.index(("product_type", value))
-        held = values.matrix[products][:, [column]].toarray().ravel() > 0
+    def _naming(self, tiers: Neighbourhood, types: tuple[str, ...]) -> Iterator[_Source]:
+        """Sets over the products of some types only, all of which they name."""
+        inside = self._holding(self._values, tiers.exact, types)
+        around = Neighbourhood(inside, tiers.sibling, tiers.related, tiers.other)
+        space = WishSpace(self._values, around)
+        joint = _joint_types(space, types)
+        sets = space.best(must=(joint,)) if joint is not None else space.best()
+        if sets:
+            yield _Source(space, sets)
+
+    def _holding(self, values: Incidence, products: Ints, types: Sequence[str]) -> Ints:
+        columns = [values.names.index(("product_type", value)) for value in types]
+        held = values.matrix[products][:, columns].toarray().any(axis=1)
         return np.asarray(products[held])
 
-    def _catch_all(self, tiers: Neighbourhood) -> Iterator[_Source]:
-        """The narrowest broad category that nearly all products share."""
+    def _catch_all(self, tiers: Neighbourhood, minor: Sequence[str]) -> Iterator[_Source]:
+        """The narrowest broad category of all products, else the minor types named together."""
         for column in _BROAD:
             space = WishSpace(self._broad[column], tiers, broad=True)
             sets = [one for one in space.best() if one.exact >= _LEAST_EXACT]
-            if sets:
+            if sets and self._reaches(
+                column, sets[0], self._holding(self._values, tiers.exact, minor)
+            ):
                 yield _Source(space, sets, broad=True)
                 return
+        for start in range(0, min(len(minor), _NAMED * _MOST_CATCH_ALLS), _NAMED):
+            yield from self._naming(tiers, tuple(minor[start : start + _NAMED]))
+
+    def _reaches(self, column: str, chosen: WishSet, products: Ints) -> bool:
+        """Whether all of some products are of the broad category that a set names."""
+        category = chosen.values["product_type"]
+        return len(self._holding(self._broad[column], products, category)) == len(products)
 
 
 @dataclass(frozen=True)
@@ -148,6 +165,7 @@ def _near_best(sets: Sequence[WishSet], rng: np.random.Generator) -> WishSet:
 def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> WishSet:
     """Add wishes that shoppers usually state, as long as the cluster's products hold them."""
     size = list(_SIZES)[weighted(list(_SIZES.values()), rng)]
+    appeal = dict(_APPEAL) if rng.random() < _FRUGAL else {**_APPEAL, "price_hint": 0.0}
     floor = max(base.exact - _SLACK, min(_LEAST_EXACT, base.exact))
     while len(base.wishes) < size:
         longer = [one for one in space.longer(base) if one.exact >= floor]
@@ -156,7 +174,7 @@ def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> Wish
         known = set(base.key)
         added = [next(i for i in one.key if i not in known) for one in longer]
         weights = [
-            _APPEAL.get(space.wishes[i].attribute, 0.0) / len(space.wishes[i].values) for i in added
+            appeal.get(space.wishes[i].attribute, 0.0) / len(space.wishes[i].values) for i in added
         ]
         if not any(weights):
             break

@@ -1,0 +1,340 @@
+"""Mechanical verifier, the same for every generator of queries.
+
+In:  queries with intents, clusters with evidence, catalog, semantic IDs, a similarity.
+Out: per query the reasons against it, and a quality report of the edition's queries.
+
+Checks the demands of the paper's section 3 and its query prompt: coverage (each product type of at
+least 5% has a query that matches it, the minor ones a catch-all), exclusivity (do the siblings'
+products satisfy the intents as the target's do? measured with the comparators), grounding (no value
+that the cluster lacks, no single value that most of it lacks), form, duplicates. Failures are
+reported and never repaired here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fashion_rq_bench.comparators.product_type import FOUND
+from fashion_rq_bench.consistent import wishes_satisfied
+from fashion_rq_bench.matching import match_pairs
+from fashion_rq_bench.schema import ATTRIBUTES
+from fashion_rq_bench.similarity import LexicalSimilarity, Similarity
+from fashion_rq_bench.vocabulary import fold
+
+from .candidates import COLUMNS
+from .evidence import Evidence, read_evidence
+from .wishes import PrefixIndex
+
+__all__ = ["Verdict", "VerifyConfig", "form_faults", "verify"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_INTERNAL = re.compile(
+    r"(?i)[={}<>|_]|\b(?:article ?type|base ?colou?r|master ?category|sub ?category|price ?tier|"
+    r"semantic id|sid|cluster|prefix|null|none|nan)\b"
+)
+_TYPE = ATTRIBUTES.index("product_type")
+
+
+@dataclass(frozen=True)
+class VerifyConfig:
+    """What counts as a failure.
+
+    Attributes:
+        min_words, max_words: length of a query.
+        products: products looked at per query and tier.
+        least_share: share of the cluster's products of the asked type that must hold a value said.
+        required: share of a cluster that makes a product type one to be covered.
+        margin: how much larger the target's share of satisfying products must be than the
+            siblings'.
+        alike: Jaccard overlap of words above which two queries of a cluster are near-duplicates.
+    """
+
+    min_words: int = 3
+    max_words: int = 26
+    products: int = 8
+    least_share: float = 0.7
+    required: float = 0.05
+    margin: float = 0.05
+    alike: float = 0.9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the verifier found.
+
+    Attributes:
+        queries: query_id, reasons (list of text, empty if none), exact and sibling: shares of
+            products that satisfy every wish, NaN without such products.
+        report: JSON-able counts and shares.
+    """
+
+    queries: pa.Table
+    report: dict[str, Any]
+
+
+def form_faults(query: str, config: VerifyConfig | None = None) -> list[str]:
+    """What is wrong with the form of a query: length, lists of attributes, internal names."""
+    config = config or VerifyConfig()
+    faults = []
+    if not config.min_words <= len(query.split()) <= config.max_words:
+        faults.append("length")
+    if _INTERNAL.search(query):
+        faults.append("internal names")
+    if query.count(",") > 4 or re.search(r"\b(?:AND|OR)\b", query):
+        faults.append("attribute list")
+    return faults
+
+
+def verify(
+    queries: pa.Table,
+    clusters: pa.Table,
+    catalog: pa.Table,
+    semantic_ids: pa.Table,
+    similarity: Similarity | None = None,
+    config: VerifyConfig | None = None,
+) -> Verdict:
+    """Check all queries.
+
+    Args:
+        queries: schema QUERIES, of any generator.
+        clusters: schema CLUSTERS.
+        catalog, semantic_ids: of those clusters.
+        similarity: of the soft comparisons; trigram overlap by default, which needs no model.
+        config: thresholds.
+    """
+    config = config or VerifyConfig()
+    codes = np.array(semantic_ids["semantic_id"].to_pylist(), dtype=np.int64)
+    index = PrefixIndex(codes)
+    found = list(read_evidence(clusters))
+    rows = _rows_by_prefix(queries)
+    reasons: list[list[str]] = [form_faults(text, config) for text in queries["query"].to_pylist()]
+    _add_duplicates(queries, rows, reasons, config)
+    _add_ungrounded(queries, rows, found, index, catalog, reasons, config)
+    measured = _measure(queries, rows, found, index, catalog, similarity, config)
+    for number, same in enumerate(measured.inseparable):
+        if same:
+            reasons[number].append("fits siblings as well")
+    table = pa.table(
+        {
+            "query_id": queries["query_id"],
+            "reasons": pa.array(reasons, pa.list_(pa.string())),
+            "exact": measured.exact,
+            "sibling": measured.sibling,
+        }
+    )
+    return Verdict(table, _report(queries, reasons, measured))
+
+
+def _rows_by_prefix(queries: pa.Table) -> dict[tuple[int, ...], list[int]]:
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for number, prefix in enumerate(queries["prefix"].to_pylist()):
+        rows.setdefault(tuple(prefix), []).append(number)
+    return rows
+
+
+# ---------------------------------------------------------------- duplicates
+
+
+def _add_duplicates(
+    queries: pa.Table,
+    rows: dict[tuple[int, ...], list[int]],
+    reasons: list[list[str]],
+    config: VerifyConfig,
+) -> None:
+    folded = [fold(text) for text in queries["query"].to_pylist()]
+    seen: set[str] = set()
+    for number, text in enumerate(folded):
+        if text in seen:
+            reasons[number].append("duplicate")
+        seen.add(text)
+    for members in rows.values():
+        words = [frozenset(folded[number].split()) for number in members]
+        for place, number in enumerate(members):
+            if any(_overlap(words[place], other) > config.alike for other in words[:place]):
+                reasons[number].append("near-duplicate")
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
+
+
+# ---------------------------------------------------------------- grounding
+
+
+def _add_ungrounded(
+    queries: pa.Table,
+    rows: dict[tuple[int, ...], list[int]],
+    found: Sequence[Evidence],
+    index: PrefixIndex,
+    catalog: pa.Table,
+    reasons: list[list[str]],
+    config: VerifyConfig,
+) -> None:
+    intents = queries["intents"].to_pylist()
+    columns = [name for name in COLUMNS.values() if name != "occasion"]
+    for evidence in found:
+        members = rows.get(evidence.prefix, [])
+        if not members:
+            continue
+        products = catalog.select(columns).take(index.members(evidence.prefix)).to_pylist()
+        for number in members:
+            if any(_ungrounded(intent, products, config) for intent in intents[number]):
+                reasons[number].append("ungrounded")
+
+
+def _ungrounded(
+    intent: dict[str, Any], products: list[dict[str, Any]], config: VerifyConfig
+) -> bool:
+    """Whether a value said is held by too few of the cluster's products of the asked type."""
+    asked = intent["product_type"]
+    typed = [p for p in products if (p["article_type"] or "").casefold() == asked] or products
+    for attribute, column in COLUMNS.items():
+        said = intent[attribute]
+        if said is None or attribute in ("product_type", "occasion", "age_group"):
+            continue
+        wanted = {v.casefold() for v in ([said] if isinstance(said, str) else said)}
+        held = [_values(product[column]) for product in typed]
+        known = [values for values in held if values]
+        if sum(bool(values & wanted) for values in known) < config.least_share * len(known):
+            return True
+        if not known and attribute == "brand":
+            return True
+    return False
+
+
+def _values(value: str | list[str] | None) -> set[str]:
+    return {v.casefold() for v in ([value] if isinstance(value, str) else value or [])}
+
+
+# ---------------------------------------------------------------- measured
+
+
+@dataclass(frozen=True)
+class _Measured:
+    exact: Floats
+    sibling: Floats
+    inseparable: npt.NDArray[np.bool_]
+    types: int
+    minor: int
+    gaps: list[tuple[str, str]]
+    minor_gaps: list[tuple[str, str]]
+
+
+def _measure(
+    queries: pa.Table,
+    rows: dict[tuple[int, ...], list[int]],
+    found: Sequence[Evidence],
+    index: PrefixIndex,
+    catalog: pa.Table,
+    similarity: Similarity | None,
+    config: VerifyConfig,
+) -> _Measured:
+    """Match every query with products of its cluster, of siblings, and of each required type."""
+    types = catalog["article_type"].combine_chunks()
+    query: list[int] = []
+    product: list[int] = []
+    tier: list[int] = []
+    wanted: list[tuple[Evidence, str, slice]] = []
+    for evidence in found:
+        members = rows.get(evidence.prefix, [])
+        around = index.around(evidence.prefix)
+        for place, products in enumerate((around.exact, around.sibling)):
+            for number in members:
+                chosen = _spread(products, config.products)
+                query += [number] * len(chosen)
+                product += chosen
+                tier += [place] * len(chosen)
+        for value, representative in _representatives(evidence, around.exact, types):
+            start = len(query)
+            query += members
+            product += [representative] * len(members)
+            tier += [2] * len(members)
+            wanted.append((evidence, value, slice(start, len(query))))
+    matches = match_pairs(
+        queries["intents"], catalog, query, product, similarity or LexicalSimilarity()
+    )
+    satisfied = wishes_satisfied(matches).satisfied
+    shares = [
+        _shares(np.array(query), np.array(tier) == place, satisfied, len(queries))
+        for place in (0, 1)
+    ]
+    typed = matches.match[:, _TYPE] >= FOUND
+    gaps: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
+    counts: Counter[bool] = Counter()
+    for evidence, value, part in wanted:
+        needed = value in evidence.required_types(config.required)
+        counts[needed] += 1
+        if not typed[part].any():
+            gaps[needed].append((evidence.key, value))
+    return _Measured(
+        shares[0],
+        shares[1],
+        shares[1] > shares[0] - config.margin,
+        counts[True],
+        counts[False],
+        gaps[True],
+        gaps[False],
+    )
+
+
+def _spread(products: Ints, count: int) -> list[int]:
+    """Up to ``count`` products, evenly spread over the cluster's order."""
+    places = np.unique(np.linspace(0, len(products) - 1, min(count, len(products))).astype(int))
+    return [int(products[place]) for place in places] if len(products) else []
+
+
+def _representatives(
+    evidence: Evidence, products: Ints, types: pa.Array
+) -> Iterator[tuple[str, int]]:
+    """A product of each type of the cluster: all types have to be reached by some query."""
+    values = types.take(pa.array(products)).to_pylist()
+    for share in evidence.product_types:
+        if share.value in values:
+            yield share.value, int(products[values.index(share.value)])
+
+
+def _shares(
+    query: Ints, chosen: npt.NDArray[np.bool_], satisfied: npt.NDArray[np.bool_], n: int
+) -> Floats:
+    pairs = np.bincount(query[chosen], minlength=n)
+    with np.errstate(invalid="ignore"):
+        return np.bincount(query[chosen], satisfied[chosen], n) / pairs
+
+
+def _report(
+    queries: pa.Table, reasons: Sequence[Sequence[str]], measured: _Measured
+) -> dict[str, Any]:
+    texts = queries["query"].to_pylist()
+    lengths = [len(text.split()) for text in texts]
+    return {
+        "queries": len(texts),
+        "unique": len({fold(text) for text in texts}),
+        "words": {
+            "mean": float(np.mean(lengths)) if lengths else float("nan"),
+            "min": min(lengths, default=0),
+            "max": max(lengths, default=0),
+        },
+        "failures": dict(sorted(Counter(reason for one in reasons for reason in one).items())),
+        "coverage": {
+            "required_types": measured.types,
+            "gaps": len(measured.gaps),
+            "minor_types": measured.minor,
+            "minor_gaps": len(measured.minor_gaps),
+            "uncovered": [f"{key}: {value}" for key, value in measured.gaps[:50]],
+        },
+        "satisfied": {
+            "exact": float(np.nanmean(measured.exact)) if texts else float("nan"),
+            "sibling": float(np.nanmean(measured.sibling)) if texts else float("nan"),
+        },
+        "fits_siblings_as_well": float(np.mean(measured.inseparable)) if texts else float("nan"),
+    }
