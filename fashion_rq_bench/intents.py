@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fashion_rq_bench.comparators import MISSING, Side, query_side
+from fashion_rq_bench.comparators._sides import column
 from fashion_rq_bench.errors import MetricInputError
 from fashion_rq_bench.schema import ATTRIBUTES, INTENT, LIST_ATTRIBUTES
 
-__all__ = ["Intents", "expressed", "intents_array"]
+__all__ = ["Intents", "expressed", "intent_sides", "intents_array"]
 
 Intents: TypeAlias = Sequence[Mapping[str, Any] | Sequence[Mapping[str, Any]] | None] | pa.Array
 """One entry per query: an intent, a list of intents, or None."""
@@ -92,8 +94,17 @@ def _wrong(query: int, name: str, value: object, allowed: str) -> MetricInputErr
     )
 
 
+def intent_sides(array: pa.ListArray) -> list[Side]:
+    """The flattened intents' values of each attribute, factorised, in the attributes' order."""
+    struct = array.flatten()
+    columns = pa.Table.from_arrays(struct.flatten(), names=[one.name for one in struct.type])
+    return [query_side(name, column(columns, name)) for name in ATTRIBUTES]
+
+
 def expressed(intents: Intents) -> NDArray[np.bool_]:
     """Which attributes each query expresses in any of its intents.
+
+    A value without letters or digits says nothing, except in a brand.
 
     Returns:
         (Q, 10) bool, columns in the order of ``schema.ATTRIBUTES``.
@@ -101,9 +112,6 @@ def expressed(intents: Intents) -> NDArray[np.bool_]:
     array = intents_array(intents)
     owner = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
     out = np.zeros((len(array), len(ATTRIBUTES)), dtype=bool)
-    for position, column in enumerate(array.flatten().flatten()):
-        present = column.is_valid()
-        if pa.types.is_list(column.type):
-            present = pc.fill_null(pc.greater(pc.list_value_length(column), 0), False)
-        np.logical_or.at(out[:, position], owner, present.to_numpy(zero_copy_only=False))
+    for position, side in enumerate(intent_sides(array)):
+        out[owner[side.source[side.codes] != MISSING], position] = True
     return out

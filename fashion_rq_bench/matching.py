@@ -28,17 +28,15 @@ from fashion_rq_bench.comparators import (
     ComparatorConfig,
     Side,
     match_attribute,
-    query_side,
 )
 from fashion_rq_bench.comparators._sides import (
     best_over_rows,
     category_levels,
     category_paths,
-    column,
     levels_of,
 )
 from fashion_rq_bench.errors import ConfigError, MetricInputError
-from fashion_rq_bench.intents import Intents, intents_array
+from fashion_rq_bench.intents import Intents, intent_sides, intents_array
 from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.similarity import Similarity
 from fashion_rq_bench.visual import ImageSimilarity, prompts_of
@@ -177,7 +175,7 @@ def match_pairs(
             "query_index and product_index must be equally long.", given=(len(queries), len(rows))
         )
     pair, reading = _expand(array, queries)
-    sides = _intent_sides(array)
+    sides = intent_sides(array)
     match, source = _match_readings(
         sides, products, reading, rows[pair], similarity, config.comparators
     )
@@ -209,12 +207,6 @@ def _expand(
     pair = np.repeat(np.arange(len(queries)), per_pair)
     first = np.cumsum(per_pair) - per_pair
     return pair, starts[queries][pair] + np.arange(len(pair)) - first[pair]
-
-
-def _intent_sides(array: pa.ListArray) -> list[Side]:
-    struct = array.flatten()
-    columns = pa.Table.from_arrays(struct.flatten(), names=[one.name for one in struct.type])
-    return [query_side(name, column(columns, name)) for name in ATTRIBUTES]
 
 
 def _match_readings(
@@ -360,7 +352,7 @@ def required_strings(
 
 def intent_strings(intents: Intents) -> list[str]:
     """Every value of a softly compared attribute in the intents, as compared, sorted."""
-    sides = _intent_sides(intents_array(intents))
+    sides = intent_sides(intents_array(intents))
     found = {
         string
         for name, side in zip(ATTRIBUTES, sides, strict=True)

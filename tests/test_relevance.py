@@ -124,6 +124,17 @@ def test_queries_without_attributes_are_nan() -> None:
     np.testing.assert_array_equal(found.intent[:3], [-1, -1, 0])
 
 
+def test_what_is_expressed_is_what_is_matched() -> None:
+    """Blank and unreadable values are unexpressed in either form of the intents."""
+    queries = [{"color": [" ", ""]}, {"color": "!!!", "gender": " "}, {"brand": "-"}]
+    blank = pa.array([[{"color": [" "], "gender": ""}]], pa.list_(INTENT))
+    found = match_pairs(queries, products_of(SHIRT), [0, 1, 2], [0, 0, 0], LEXICAL)
+    np.testing.assert_array_equal(expressed(queries), ~np.isnan(found.match))
+    np.testing.assert_array_equal(expressed(queries).sum(axis=1), [0, 0, 1])
+    assert not expressed(blank).any()
+    assert intents_array([queries[0]]).to_pylist()[0][0]["color"] is None
+
+
 def test_python_and_arrow_intents_agree() -> None:
     queries = [{"color": "red"}, [{"gender": "men"}, {"brand": ["A", "B"]}], None]
     array = intents_array(queries)
