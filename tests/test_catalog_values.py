@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +21,9 @@ from fashion_rq_bench.builders.catalog.cleaning import (
     plain_text,
     to_strings,
 )
+from fashion_rq_bench.builders.catalog.derive import age_groups
 from fashion_rq_bench.builders.catalog.price import price_tiers, prices, tier_thresholds
+from fashion_rq_bench.vocabulary import fold
 
 
 @pytest.mark.parametrize(
@@ -238,3 +245,33 @@ def test_brands_are_read_off_titles_where_none_is_stated() -> None:
 def test_products_of_one_line_keep_the_brands_name() -> None:
     titles = ["CASIO Enticer Men Watch"] * 4
     assert brands_of([*titles, "x", "y"], [None] * 4 + ["CASIO", "CASIO"])[:4] == ["CASIO"] * 4
+
+
+@pytest.mark.data
+def test_inferred_brands_of_the_real_catalog_are_right(shared_data: Path) -> None:
+    table = pq.read_table(
+        shared_data / "myntra-catalog.parquet", columns=["productDisplayName", "brandName"]
+    )
+    title, brand = (table[name].combine_chunks().cast(pa.string()) for name in table.column_names)
+    hidden = np.random.default_rng(0).random(len(table)) < 0.5
+    stated = brand.is_valid().to_numpy(zero_copy_only=False)
+    found = infer_brands(title, pc.if_else(pa.array(hidden), None, brand)).to_pylist()
+    pairs = [(found[i], brand[i].as_py()) for i in np.flatnonzero(hidden & stated) if found[i]]
+    right = [fold(guess).replace(" ", "") == fold(true).replace(" ", "") for guess, true in pairs]
+    assert len(pairs) > 0.97 * (hidden & stated).sum()
+    assert np.mean(right) > 0.98
+
+
+@pytest.mark.data
+def test_derived_ages_of_the_real_catalog_are_right(shared_data: Path) -> None:
+    table = pq.read_table(
+        shared_data / "myntra-catalog.parquet",
+        columns=["productDisplayName", "gender", "ageGroup"],
+    )
+    title, gender, age = (table[n].combine_chunks().cast(pa.string()) for n in table.column_names)
+    blank = pa.nulls(len(table), pa.string())
+    true = np.array(age_groups(age, blank, blank).to_pylist())
+    guess = np.array(age_groups(blank, title, gender).to_pylist())
+    both = np.array([a is not None and b is not None for a, b in zip(true, guess, strict=True)])
+    assert both.sum() > 11_000
+    assert ((true == "adult") == (guess == "adult"))[both].mean() > 0.997
