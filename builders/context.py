@@ -110,7 +110,7 @@ class _Tier:
         counts: (C, V) holders of each value.
         shares: (C, V) shares in [0, 1] of those counts.
         parents: (C,) cluster of the level above.
-        siblings: (C, S) nearest siblings, -1 for none; distances: the same shape, Euclidean.
+        siblings: (C, S) nearest siblings by centroid (Euclidean), -1 for none.
         numeric: attribute to (C, 6) statistics, NaN where no product has a value.
     """
 
@@ -121,7 +121,6 @@ class _Tier:
     shares: sp.csr_array
     parents: Ints
     siblings: Ints
-    distances: Floats
     numeric: dict[str, Floats]
 
 
@@ -219,7 +218,7 @@ def _tiers(
         sizes = np.bincount(number)
         counts = sp.csr_array(rolled @ leaf_counts)
         centroids = (rolled @ leaf_sums) / sizes[:, None]
-        siblings, distances = _nearest(parents[starts], centroids, config.siblings if level else 0)
+        siblings = _nearest(parents[starts], centroids, config.siblings if level else 0)
         tiers.append(
             _Tier(
                 [tuple(map(int, codes[row, :level])) for row in starts],
@@ -229,7 +228,6 @@ def _tiers(
                 _shares(counts, sizes, values),
                 parents[starts],
                 siblings,
-                distances,
                 {name: _statistics(catalog[name], number, len(sizes)) for name in _NUMERIC},
             )
         )
@@ -253,10 +251,9 @@ def _vector_sums(number: Ints, n_clusters: int, embeddings: pa.Table) -> Floats:
     return sums
 
 
-def _nearest(parents: Ints, centroids: Floats, n: int) -> tuple[Ints, Floats]:
+def _nearest(parents: Ints, centroids: Floats, n: int) -> Ints:
     """The ``n`` nearest clusters with the same parent; ties go to the smaller prefix."""
     siblings = np.full((len(parents), n), -1, np.int64)
-    distances = np.full((len(parents), n), np.nan)
     for group in np.split(np.arange(len(parents)), np.flatnonzero(np.diff(parents)) + 1):
         k = min(n, len(group) - 1)
         if k < 1:
@@ -265,8 +262,7 @@ def _nearest(parents: Ints, centroids: Floats, n: int) -> tuple[Ints, Floats]:
         np.fill_diagonal(gaps, np.inf)
         order = np.argsort(np.round(gaps, 9), axis=1, kind="stable")[:, :k]
         siblings[group, :k] = group[order]
-        distances[group, :k] = np.take_along_axis(gaps, order, axis=1)
-    return siblings, distances
+    return siblings
 
 
 def _squared_gaps(points: Floats) -> Floats:
@@ -361,12 +357,8 @@ def _evidence(
     return {
         "parent_size": int(above.sizes[parent]),
         "siblings": [
-            {
-                "prefix": list(tier.prefixes[sibling]),
-                "size": int(tier.sizes[sibling]),
-                "distance": float(distance),
-            }
-            for sibling, distance in zip(siblings, tier.distances[number], strict=False)
+            {"prefix": list(tier.prefixes[sibling]), "size": int(tier.sizes[sibling])}
+            for sibling in siblings
         ],
         "product_type_axis": _type_axis(values, own),
         "product_types": _product_types(values, own, counts),

@@ -36,9 +36,8 @@ _BELOW = re.compile(
 _ABOVE = re.compile(rf"(?i)\b(?:above|over|more than|at least|starting (?:at|from))\s+{_AMOUNT}")
 _BETWEEN = re.compile(rf"(?i)\bbetween\s+{_AMOUNT}\s+(?:and|to|-)\s+{_AMOUNT}")
 _BREAK = "\x00"
-_BETWEEN_WORDS = frozenset(
-    ("a", "an", "the", "any", "in", "for", "by", "from", "of", "too", "so", "very")
-)
+_FILLERS = "a an the any in for by from of too so very"
+_BETWEEN_WORDS = frozenset(_FILLERS.split())
 _CONTRACTION = re.compile(r"(?i)(i|you|we|they|he|she|it|that)['’](d|m|ve|ll|re|s)")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["Evidence", "Share", "Signature", "read_evidence"]
+__all__ = ["Evidence", "Share", "Signature", "evidence_of", "read_evidence"]
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,11 @@ def read_evidence(clusters: pa.Table) -> Iterator[Evidence]:
     """Evidence of each row of a CLUSTERS table, in order."""
     for batch in clusters.to_batches(max_chunksize=256):
         for row in batch.to_pylist():
-            yield _evidence(row)
+            yield evidence_of(row)
 
 
-def _evidence(row: Mapping[str, Any]) -> Evidence:
+def evidence_of(row: Mapping[str, Any]) -> Evidence:
+    """Evidence of one row of a CLUSTERS table, given as a dict."""
     found = row["evidence"]
     return Evidence(
         tuple(row["prefix"]),

@@ -158,7 +158,13 @@ def _occasions(catalog: pa.Table) -> Iterator[Entry]:
     for value in occasion_names():
         forms = occasion_forms(value)
         texts = [value, *forms.pre, *forms.also, *forms.outing]
-        texts += [text for phrases in forms.post.values() for text in phrases]
+        known = set(texts)  # "for" before one of these is no part of the name
+        texts += [
+            text
+            for phrases in forms.post.values()
+            for text in phrases
+            if text.removeprefix("for ") not in known
+        ]
         yield from _each(texts, "occasion", value)
     for value in (*_values(catalog, "usage"), *_values(catalog, "occasion")):
         yield value, (("occasion", value.casefold()),)
