@@ -68,7 +68,7 @@ PAPER_WEIGHTS: Mapping[str, float] = MappingProxyType(
 """The paper's weights w_a (Tables 3 and 10), distilled from its cross-encoder."""
 
 _N = len(ATTRIBUTES)
-_VALUE_COLUMNS = ("base_color", "pattern", "material", "occasion", "style")
+_VALUE_COLUMNS = ("base_color", "pattern", "material", "occasion", "usage", "style")
 
 
 @dataclass(frozen=True)

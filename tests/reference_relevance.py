@@ -89,7 +89,9 @@ def match_one_color(one: str, two: str, sim: Sim) -> float:
 def match_soft(attribute: str, query: Sequence[str], product: Row, sim: Sim) -> tuple[float, bool]:
     column, comparator = SOFT[attribute]
     wanted = [comparator.query_value(value) for value in query]
-    own = [comparator.query_value(value) for value in product.get(column) or []]
+    also = [product.get("usage")] if column == "occasion" else []
+    values = [*(product.get(column) or []), *also]
+    own = [comparator.query_value(value) for value in values if value]
     if not any(own):
         own = [(product.get("description") or "").strip()]
         own += [path(product)] if attribute != "material" else []

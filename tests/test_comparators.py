@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from judged import Judged, compare, compare_all, judged, products_of
 
@@ -347,6 +347,7 @@ vocabulary = st.sampled_from([*WORDS.split(), "Nike Kids", "under 500", "off whi
 values = st.one_of(words, vocabulary)
 
 
+@settings(deadline=None)
 @given(query=values, product=values, name=st.sampled_from(ATTRIBUTES))
 def test_every_comparator_stays_in_bounds(query: str, product: str, name: str) -> None:
     columns = COMPARATORS[name].columns
@@ -357,6 +358,7 @@ def test_every_comparator_stays_in_bounds(query: str, product: str, name: str) -
     assert np.isnan(score) or 0.0 <= score <= 1.0
 
 
+@settings(deadline=None)
 @given(one=values, two=values, name=st.sampled_from([*ATTRIBUTES[1:8]]))
 def test_symmetric_comparators(one: str, two: str, name: str) -> None:
     comparator = COMPARATORS[name]
@@ -366,6 +368,7 @@ def test_symmetric_comparators(one: str, two: str, name: str) -> None:
     assert forth[0] == forth[1]
 
 
+@settings(deadline=None)
 @given(value=values, name=st.sampled_from([*ATTRIBUTES[1:7]]))
 def test_a_value_matches_itself(value: str, name: str) -> None:
     comparator = COMPARATORS[name]

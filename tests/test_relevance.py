@@ -225,6 +225,7 @@ PRODUCT_VALUES: dict[str, list[Any]] = {
     "pattern": [None, [], ["striped"], ["checked", "printed"]],
     "material": [None, ["cotton"], ["leather", "denim"]],
     "occasion": [None, ["casual"], ["party", "evening"]],
+    "usage": [None, None, "Casual", "Sports", " "],
     "style": [None, ["slim fit"], ["v neck", "boho"]],
     "brand": [None, "Nike", "Levis", "Roadster", "--"],
     "price": [None, 100.0, 700.0, 2000.0, 5000.0],

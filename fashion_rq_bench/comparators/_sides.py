@@ -32,6 +32,7 @@ __all__ = [
     "category_paths",
     "column",
     "distinct",
+    "joined",
     "levels_of",
     "path_of",
     "plain",
@@ -76,12 +77,12 @@ def column(products: pa.Table, name: str) -> pa.Array:
         return pa.nulls(len(products), pa.large_string())
     found = products.column(name).combine_chunks()
     if pa.types.is_list(found.type) or pa.types.is_large_list(found.type):
-        found = _joined(found)
+        found = _list_joined(found)
     text = pc.utf8_trim_whitespace(found.cast(pa.large_string()))
     return pc.if_else(pc.equal(text, ""), _NOTHING, text)
 
 
-def _joined(lists: pa.Array) -> pa.Array:
+def _list_joined(lists: pa.Array) -> pa.Array:
     if lists.flatten().null_count:
         lists = pa.array(
             [[v for v in row if v is not None] if row else None for row in lists.to_pylist()],
@@ -128,8 +129,8 @@ def text_side(
     """
     own = values_side(values, clean)
     missing = own.source[own.codes] == MISSING
-    joined = pc.if_else(pa.array(missing), _join(texts), _NOTHING)
-    other = side_of(joined, lambda key: tuple(filter(None, key.split(SEPARATOR))), FALLBACK)
+    standing_in = pc.if_else(pa.array(missing), joined(texts), _NOTHING)
+    other = side_of(standing_in, lambda key: tuple(filter(None, key.split(SEPARATOR))), FALLBACK)
     return Side(
         np.where(missing, other.codes + len(own.values), own.codes),
         [*own.values, *other.values],
@@ -137,13 +138,13 @@ def text_side(
     )
 
 
-def _join(columns: Sequence[pa.Array]) -> pa.Array:
+def joined(columns: Sequence[pa.Array]) -> pa.Array:
     """Columns of strings joined row by row, an empty string for a null; null where all are."""
     # "replace": with "skip", pyarrow 26 drops the rows in which every column is null.
-    joined = pc.binary_join_element_wise(
+    text = pc.binary_join_element_wise(
         *columns, _BETWEEN, null_handling="replace", null_replacement=""
     )
-    return pc.if_else(pc.equal(joined, SEPARATOR * (len(columns) - 1)), _NOTHING, joined)
+    return pc.if_else(pc.equal(text, SEPARATOR * (len(columns) - 1)), _NOTHING, text)
 
 
 def plain(text: str) -> str:
@@ -153,7 +154,7 @@ def plain(text: str) -> str:
 
 def category_levels(products: pa.Table) -> pa.Array:
     """The levels of each product's category path, joined for :func:`side_of`; null without any."""
-    return _join([column(products, name) for name in LEVELS])
+    return joined([column(products, name) for name in LEVELS])
 
 
 def levels_of(key: str) -> tuple[str, ...]:

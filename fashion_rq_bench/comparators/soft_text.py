@@ -6,7 +6,8 @@ Out: max over query value v and product value u of sim(v, u). A product without 
 
 A value that is a known spelling of a term of the vocabulary is compared as that term ("checks" and
 "chequered" as "checked"). The catalog stage has already filled a product's values from
-articleAttributes, else from the vocabulary found in its title and description.
+articleAttributes, else from the vocabulary found in its title and description. Myntra's ``usage``
+counts as an occasion, for it is what the catalog says of it ("usage/occasion", paper 8.0.5).
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fashion_rq_bench.comparators._base import ComparatorConfig
-from fashion_rq_bench.comparators._sides import LEVELS, Side, category_paths, column, text_side
+from fashion_rq_bench.comparators._sides import (
+    LEVELS,
+    Side,
+    category_paths,
+    column,
+    joined,
+    text_side,
+)
 from fashion_rq_bench.similarity import Similarity
 from fashion_rq_bench.vocabulary import fold, synonyms, token_key
 
@@ -42,15 +50,18 @@ class SoftText:
     Attributes:
         column: the products' column of value lists, also the name of its terms in the vocabulary.
         use_path: whether the category path stands in for missing values, beside the description.
+        also: a column of single values that count beside the list's.
     """
 
     column: str
     use_path: bool = True
+    also: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The products' columns that are read."""
-        return (self.column, "description", *(LEVELS if self.use_path else ()))
+        own = (self.column, self.also) if self.also else (self.column,)
+        return (*own, "description", *(LEVELS if self.use_path else ()))
 
     def query_value(self, value: str, /) -> str:
         """The term of which the whole value is a spelling, else the folded value."""
@@ -61,7 +72,10 @@ class SoftText:
         texts = [column(products, "description")]
         if self.use_path:
             texts.append(category_paths(products))
-        return text_side(column(products, self.column), texts, self.query_value)
+        own = column(products, self.column)
+        if self.also:
+            own = joined([own, column(products, self.also)])
+        return text_side(own, texts, self.query_value)
 
     def scores(
         self,
@@ -76,6 +90,6 @@ class SoftText:
 
 
 MATERIAL = SoftText("material", use_path=False)
-OCCASION = SoftText("occasion")
+OCCASION = SoftText("occasion", also="usage")
 PATTERN = SoftText("pattern")
 STYLE = SoftText("style")
