@@ -193,7 +193,11 @@ def _report(table: pa.Table, tally: _Tally) -> dict[str, Any]:
         "words_mean": float(np.mean(lengths)) if lengths else float("nan"),
         "words_range": [min(lengths, default=0), max(lengths, default=0)],
         "dropped": dict(sorted(tally.dropped.items())),
-        "satisfied": {
-            name: float(np.nanmean(shares)) for name, shares in sorted(tally.shares.items())
-        },
+        "satisfied": {name: _mean(shares) for name, shares in sorted(tally.shares.items())},
     }
+
+
+def _mean(shares: list[float]) -> float:
+    """Mean of the shares that are defined; NaN if none is."""
+    known = [share for share in shares if share == share]
+    return float(np.mean(known)) if known else float("nan")

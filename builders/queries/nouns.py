@@ -209,8 +209,8 @@ def _assemble(
 def _article(words: str) -> str:
     """Indefinite article by the sound of the first word, as far as spelling tells."""
     first = words.split()[0]
-    if first.isupper() and first.isalpha() and len(first) <= 4:
-        return "an" if first[0] in "AEFHILMNORSX" else "a"
+    if first.isupper() and first.isalpha() and not set(first[1:]) & set("AEIOU"):
+        return "an" if first[0] in "AEFHILMNORSX" else "a"  # spelt out: "an FNF saree"
     if re.match(r"(?i)(uni|use|euro|one\b|u\.)", first):
         return "a"
     return "an" if first[0].lower() in "aeiou" else "a"

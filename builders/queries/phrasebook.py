@@ -155,17 +155,15 @@ def _colors(catalog: pa.Table) -> Iterator[Entry]:
 
 
 def _occasions(catalog: pa.Table) -> Iterator[Entry]:
+    named: set[Phrase] = set()
     for value in occasion_names():
         forms = occasion_forms(value)
-        texts = [value, *forms.pre, *forms.also, *forms.outing]
-        known = set(texts)  # "for" before one of these is no part of the name
-        texts += [
-            text
-            for phrases in forms.post.values()
-            for text in phrases
-            if text.removeprefix("for ") not in known
-        ]
+        texts = (value, *forms.pre, *forms.also, *forms.outing)
         yield from _each(texts, "occasion", value)
+        named.update(map(tokens, texts))
+        for text in (text for phrases in forms.post.values() for text in phrases):
+            if tokens(text.removeprefix("for ")) not in named:  # else "for" is no part of it
+                yield text, (("occasion", value),)
     for value in (*_values(catalog, "usage"), *_values(catalog, "occasion")):
         yield value, (("occasion", value.casefold()),)
     yield from _synonyms("occasion", "occasion")

@@ -25,6 +25,7 @@ import pyarrow as pa
 from fashion_rq_bench.comparators.product_type import FOUND
 from fashion_rq_bench.consistent import wishes_satisfied
 from fashion_rq_bench.matching import match_pairs
+from fashion_rq_bench.ranking import mean
 from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.similarity import LexicalSimilarity, Similarity
 from fashion_rq_bench.vocabulary import fold
@@ -333,8 +334,8 @@ def _report(
             "uncovered": [f"{key}: {value}" for key, value in measured.gaps[:50]],
         },
         "satisfied": {
-            "exact": float(np.nanmean(measured.exact)) if texts else float("nan"),
-            "sibling": float(np.nanmean(measured.sibling)) if texts else float("nan"),
+            "exact": mean(measured.exact).value,
+            "sibling": mean(measured.sibling).value,
         },
         "fits_siblings_as_well": float(np.mean(measured.inseparable)) if texts else float("nan"),
     }

@@ -192,7 +192,7 @@ class WishSpace:
         if not keys:
             return []
         held = np.stack([np.logical_and.reduce([self._masks[i] for i in key]) for key in keys])
-        shares = held @ self._shares
+        shares = np.round(held @ self._shares, 9)
         costs = np.array([sum(self._costs[i] for i in key) for key in keys])
         scores = np.round(self._rule.score(shares, costs), 9)
         shares[:, ~self._shares.any(axis=0)] = np.nan
