@@ -150,7 +150,9 @@ def test_paper_figures_agree_with_each_other():
 
 
 def test_describe_gives_json_and_tables_beside_the_paper(tmp_path):
-    write_tiny(tmp_path / "tiny")
+    anchors = {"anchors": 12, "not_anchors": {"no query": 7}}
+    tasks = {"anchors": anchors, "quality": {"floor": {"ranking": {"ndcg@10": 0.61}}}}
+    write_tiny(tmp_path / "tiny", reports={"tasks": tasks})
     facts = describe(Edition.open(tmp_path / "tiny"))
     assert json.loads(to_json(facts))["overview"]["products"] == 48
     assert set(facts["paper"]) < set(facts)
@@ -171,7 +173,7 @@ def test_an_edition_without_quality_or_with_wishes_is_shown(tmp_path):
     grades = {"exact": {"pairs": 72, "satisfied": 0.5, "unknown": math.nan}}
     quality = {"floor": {"sibling": {"ndcg@3": 0.25}}, "reference": {}, "wishes": grades}
     write_tiny(tmp_path / "a", reports={})
-    write_tiny(tmp_path / "b", reports={"quality": quality})
+    write_tiny(tmp_path / "b", reports={"tasks": {"quality": quality}})
     assert "How far" not in text_of(describe(Edition.open(tmp_path / "a")))
     shown = text_of(describe(Edition.open(tmp_path / "b")))
     assert "sibling ndcg@3" in shown

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import planted
 
 from fashion_rq_bench._io import to_json
+from fashion_rq_bench.builders.catalog import read_catalog
+from fashion_rq_bench.builders.catalog.text import product_text
+from fashion_rq_bench.builders.hierarchy import hierarchy
 from fashion_rq_bench.builders.invariants import check_tasks
 from fashion_rq_bench.builders.pools import TaskConfig, draw_pools, grades_from_codes, ragged_take
 from fashion_rq_bench.builders.strata import stratified_order
@@ -18,7 +22,16 @@ from fashion_rq_bench.builders.tree import Tree, hash_ids, mix, salts
 from fashion_rq_bench.builders.twins import twins
 from fashion_rq_bench.errors import BuildError, ConfigError
 from fashion_rq_bench.matching import match_pairs
-from fashion_rq_bench.schema import ATTRIBUTES, CATALOG, QUERIES, TASK_CONFIGS, schema_of
+from fashion_rq_bench.report.paper import PAPER
+from fashion_rq_bench.report.statistics import labels
+from fashion_rq_bench.schema import (
+    ATTRIBUTES,
+    CATALOG,
+    QUERIES,
+    SEMANTIC_IDS,
+    TASK_CONFIGS,
+    schema_of,
+)
 from fashion_rq_bench.similarity import LexicalSimilarity
 
 
@@ -698,3 +711,40 @@ def test_a_null_and_an_empty_value_are_not_twins_by_accident():
     ]
     found = twins(pa.Table.from_pylist(rows, schema=CATALOG), pa.array(["x", "y"]))
     assert found[0] != found[1]
+
+
+# ---------------------------------------------------------------- the real catalog
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_pools_over_the_real_catalog(shared_data):
+    """Leaves of (master category, article type, colour): thousands of twins, none in one pool."""
+    catalog = read_catalog(shared_data / "myntra-catalog.parquet").table
+    columns = [catalog[name] for name in ("master_category", "article_type", "base_color")]
+    codes = [
+        np.asarray(column.combine_chunks().dictionary_encode(null_encoding="encode").indices)
+        for column in columns
+    ]
+    matrix = np.stack(codes, axis=1).astype(np.uint16)
+    semantic_ids = pa.table(
+        {"product_id": catalog["product_id"], "semantic_id": list(matrix)}, schema=SEMANTIC_IDS
+    )
+    clusters = hierarchy(semantic_ids, catalog).clusters
+    leaves = clusters.filter(pc.and_(clusters["qualifying"], pc.equal(clusters["level"], 3)))
+    queries = [
+        {"query_id": f"{key}.{n}", "query": key, "prefix": prefix, "level": 3, "source": "test"}
+        for prefix in leaves["prefix"].to_pylist()
+        for key in ["-".join(map(str, prefix))]
+        for n in range(2)
+    ]
+    asked = pa.Table.from_pylist(
+        [row | {"intents": [{"product_type": "shirt"}]} for row in queries], schema=QUERIES
+    )
+    groups = twins(catalog, product_text(catalog))
+    assert 30_000 < len(np.unique(groups)) < 40_000
+    made = tasks(catalog, semantic_ids, clusters, asked, LexicalSimilarity())
+    assert made.report["anchors"]["anchors"] > 800
+    shares = labels(tables_of(made))["ranking"]
+    for grade, share in PAPER["labels"]["ranking"].items():
+        assert shares[grade] == pytest.approx(share, abs=0.02)

@@ -45,18 +45,20 @@ def describe(edition: Edition) -> Facts:
         edition: as ``Edition.open`` gives it.
 
     Returns:
-        ``edition`` (id, name), the keys of :func:`~.statistics.statistics`, ``quality`` as the
-        build measured it (floor, oracle reference, wish satisfaction; None if it was not), and
-        ``paper`` with the paper's figures under the same keys.
+        ``edition`` (id, name), the keys of :func:`~.statistics.statistics`, ``anchors`` (what
+        became one, and what did not and why) and ``quality`` (floor, oracle reference, wish
+        satisfaction) as the build reported them, empty if it did not, and ``paper`` with the
+        paper's figures under the same keys.
 
     Raises:
         EditionError: if a config cannot be read.
     """
-    quality = edition.report.get("quality") or edition.report.get("tasks", {}).get("quality")
+    built = edition.report.get("tasks", {})
     return {
         "edition": {"id": edition.id, "name": edition.name, "path": str(edition.path)},
         **statistics(edition.table),
-        "quality": quality,
+        "anchors": built.get("anchors", {}),
+        "quality": built.get("quality", {}),
         "paper": dict(PAPER),
     }
 
@@ -71,6 +73,8 @@ def description_tables(facts: Facts) -> Iterator[Table]:
     yield _labels(facts["labels"], paper["labels"])
     yield _tags(facts["tags"], paper["tags"])
     yield _coverage(facts["coverage"], paper["coverage"])
+    if facts["anchors"]:
+        yield _anchors(facts["anchors"])
     if facts["quality"]:
         yield from _quality(facts["quality"])
 
@@ -197,9 +201,17 @@ def _coverage(here: Facts, paper: Facts) -> Table:
     return table
 
 
+def _anchors(anchors: Facts) -> Table:
+    """What became of the qualifying leaves, as the build counted it."""
+    table = _table("Anchors", "", "leaf clusters")
+    for name, count in _flat(anchors, ": "):
+        _add(table, name.replace("_", " "), _text(count))
+    return table
+
+
 def _quality(quality: Facts) -> Iterator[Table]:
     """What a model's scores are to be read between, and wishes met by grade."""
-    floor, reference = (dict(_flat(quality.get(key, {}))) for key in ("floor", "reference"))
+    floor, reference = (dict(_flat(quality.get(key, {}), " ")) for key in ("floor", "reference"))
     table = _table(
         "How far the labels can be followed", "metric", "random floor", "oracle reference"
     )
@@ -216,11 +228,12 @@ def _quality(quality: Facts) -> Iterator[Table]:
     yield table
 
 
-def _flat(facts: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(facts: Mapping[str, Any], between: str, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of nested mappings, each named by its path."""
     for key, value in facts.items():
-        name = f"{path} {key}".strip()
+        name = f"{path}{between}{key}" if path else key
         if isinstance(value, Mapping):
-            yield from _flat(value, name)
+            yield from _flat(value, between, name)
         else:
             yield name, value
 
