@@ -68,6 +68,8 @@ class RQVAEConfig:
         settle: share of the steps spent on the plain autoencoder before the codebooks start.
         restart: share of the steps after which k-means places the codebooks anew, on latents
             that the exclusivity loss has shaped by then; 0 for never.
+        revive_below: codes chosen less often than this share of an even use move, after each epoch,
+            to where items are; 0 moves only codes that nothing chose.
         batch_size: at most a quarter of the catalog.
         learning_rate: peak of AdamW's rate after a linear warm-up; falls to zero as a cosine.
         weight_decay: AdamW's.
@@ -96,6 +98,7 @@ class RQVAEConfig:
     min_steps: int = 800
     settle: float = 0.1
     restart: float = 0.75
+    revive_below: float = 0.1
     batch_size: int = 1024
     learning_rate: float = 3e-3
     weight_decay: float = 1e-4
@@ -154,7 +157,7 @@ class RQVAEConfig:
         for name in positive:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name} must be positive.", given=getattr(self, name))
-        shares = ("settle", "restart", "warmup", "held_out", "min_perplexity", "min_coverage")
+        shares = ("settle", "restart", "revive_below", "warmup", "held_out", "min_perplexity", "min_coverage")
         for name in shares:
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} is a share in [0, 1).", given=getattr(self, name))

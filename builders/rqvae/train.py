@@ -191,7 +191,7 @@ class Run:
         if quantised:
             seen = torch.cat(codes)
             self.history.epochs.append(self._look(batches.flatten(), seen))
-            if epoch < self.epochs - 2:  # a code moved in the last epochs would stay unsettled
+            if epoch < self.epochs - 1:  # a code moved after the last step would stay unsettled
                 self._revive(seen, epoch)
 
     def _set_rate(self, step: int) -> None:
@@ -222,13 +222,14 @@ class Run:
 
     @torch.no_grad()
     def _revive(self, codes: Tensor, epoch: int) -> None:
-        """Move codes that no item chose onto residuals of random items; forget their momentum."""
+        """Move codes that hardly any item chose onto residuals of random items."""
         size = self.config.codebook_size
         pick = torch.randperm(len(self.rows), generator=self._generator(2, epoch))[:size]
         residuals = self.model.quantise(self.model.encoder(self.data[self.rows[pick]])).residuals
         for level, codebook in enumerate(self.model.codebooks):
             used = torch.bincount(codes[:, level], minlength=size)
-            dead = (used == 0).nonzero().flatten()[: len(pick)]
+            rare = self.config.revive_below * len(codes) / size
+            dead = (used <= rare).nonzero().flatten()[: len(pick)]
             codebook[dead] = residuals[level][: len(dead)]
             self._forget(codebook, dead)
 
