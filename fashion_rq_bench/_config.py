@@ -116,6 +116,8 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, list | tuple):
             raise _wrong(where, value, "a list")
         kinds = arguments if Ellipsis not in arguments else (arguments[0],) * len(value)
+        if len(kinds) != len(value):
+            raise _wrong(where, value, f"a list of {len(kinds)}")
         return tuple(_convert(kind, item, where) for kind, item in zip(kinds, value, strict=True))
     if origin in (dict, Mapping) or getattr(origin, "__name__", "") == "Mapping":
         if not isinstance(value, Mapping):
@@ -152,4 +154,4 @@ def _scalar(hint: Any, value: Any, where: str) -> Any:
 
 
 def _wrong(where: str, value: object, expected: str) -> ConfigError:
-    return ConfigError(f"{where} must be {expected}, not {type(value).__name__}.", given=value)
+    return ConfigError(f"{where} must be {expected}.", given=value)

@@ -200,7 +200,9 @@ def test_attributes_first_then_the_vocabulary() -> None:
         pa.array(["Printed shirt", "Silk Street Checked Shirt", "Plain scarf"]),
         pa.array(["Made of cotton", "Denim. Pair it with a leather belt.", None]),
         pa.array([None, "Silk Street", None]),
+        pa.array(["Smart Casual", "Casual", None]),
     )
+    assert lists["occasion"].to_pylist() == [["smart casual"], ["casual"], []]
     assert lists["material"].to_pylist() == [["silk"], ["denim"], []]
     assert lists["pattern"].to_pylist() == [["printed"], ["checked"], ["solid"]]
     assert lists["occasion"].to_pylist() == [[], [], []]
@@ -213,6 +215,7 @@ def test_columns_of_their_own_come_before_attributes() -> None:
             "material": pa.array(["100% Cotton, Elastane", None]),
         },
         pa.array(["Shirt", "Shirt"]),
+        pa.nulls(2, pa.string()),
         pa.nulls(2, pa.string()),
         pa.nulls(2, pa.string()),
     )

@@ -25,6 +25,7 @@ class Outer:
     name: str = "x"
     seed: int | None = None
     widths: tuple[int, ...] = (1, 2)
+    pair: tuple[float, float] | None = None
     columns: dict[str, str] = field(default_factory=dict)
     inner: Inner = field(default_factory=Inner)
 
@@ -53,6 +54,7 @@ def test_round_trip():
         ({"inner": 3}, "inner"),
         ({"widths": 3}, "widths"),
         ({"seed": "x"}, "seed"),
+        ({"pair": [1, 2, 3]}, "pair must be a list of 2"),
     ],
 )
 def test_refusals_name_the_setting(values, expected):

@@ -5,7 +5,8 @@ Out: one list of canonical terms per product and attribute.
 
 Implements the product side of the paper's "material, occasion, pattern, style" (section 8.0.4):
 parsed from articleAttributes, and where that yields nothing, found in title and description by the
-curated vocabulary. ``usage`` is a column of its own and never fills ``occasion``.
+curated vocabulary. Usage and occasion are one attribute there (section 8.0.5), so a product's usage
+is the first of its occasions; it also keeps a column of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench.vocabulary import find_all_terms, find_terms, fold
+from fashion_rq_bench.vocabulary import canonical, find_all_terms, find_terms, fold
 
 __all__ = ["ATTRIBUTE_KEYS", "LISTS", "attribute_lists", "parse_attributes", "split_values"]
 
@@ -135,18 +136,23 @@ def _pairs(text: str | None) -> list[tuple[str, object]]:
 
 
 def attribute_lists(
-    columns: Mapping[str, pa.Array], title: pa.Array, description: pa.Array, brand: pa.Array
+    columns: Mapping[str, pa.Array],
+    title: pa.Array,
+    description: pa.Array,
+    brand: pa.Array,
+    usage: pa.Array,
 ) -> dict[str, pa.ListArray]:
     """The four list columns.
 
     Args:
         columns: "attributes" (JSON objects) and any of the four lists as text, where the source
             has them.
-        title, description, brand: clean columns of the same length.
+        title, description, brand, usage: clean columns of the same length.
 
     Returns:
         Per attribute a list column: from its own column, else from "attributes", else from the
-        vocabulary in title and description; empty where nothing was found, never null.
+        vocabulary in title and description; empty where nothing was found, never null. Occasions
+        begin with the usage.
     """
     texts = _searchable(title, description, brand)
     parsed = _parse_column(columns.get("attributes"), len(title))
@@ -160,7 +166,18 @@ def attribute_lists(
     for name, values in stated.items():
         for row, terms in zip(lacking, found[name], strict=True):
             values[row] = values[row] or terms
+    stated["occasion"] = _with_usage(usage, stated["occasion"])
     return {name: pa.array(values, pa.list_(pa.string())) for name, values in stated.items()}
+
+
+def _with_usage(usage: pa.Array, occasions: Sequence[list[str]]) -> list[list[str]]:
+    encoded = usage.dictionary_encode()
+    words = [canonical(name, "occasion") for name in encoded.dictionary.to_pylist()]
+    rows = zip(encoded.indices.to_pylist(), occasions, strict=True)
+    return [
+        found if index is None else list(dict.fromkeys([words[index], *found]))
+        for index, found in rows
+    ]
 
 
 def _parse_column(column: pa.Array | None, size: int) -> dict[str, Sequence[list[str]]]:

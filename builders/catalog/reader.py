@@ -260,12 +260,13 @@ def _with_ages_and_lists(
     fields: pa.Table, *, columns: Mapping[str, str], config: CatalogConfig
 ) -> pa.Table:
     size = len(fields)
-    title, description, brand = (_whole(fields[n]) for n in ("title", "description", "brand"))
-    given = {n: _whole(fields[n]) for n in (*LISTS, "attributes") if n in columns}
-    for name, lists in attribute_lists(given, title, description, brand).items():
-        fields = _replaced(fields, name, lists)
-    stated = _whole(fields["age_group"]) if "age_group" in columns else pa.nulls(size, pa.string())
     blank = pa.nulls(size, pa.string())
+    title, description, brand = (_whole(fields[n]) for n in ("title", "description", "brand"))
+    usage = _whole(fields["usage"]) if "usage" in fields.column_names else blank
+    given = {n: _whole(fields[n]) for n in (*LISTS, "attributes") if n in columns}
+    for name, lists in attribute_lists(given, title, description, brand, usage).items():
+        fields = _replaced(fields, name, lists)
+    stated = _whole(fields["age_group"]) if "age_group" in columns else blank
     gender = _whole(fields["gender"])
     ages = derive.age_groups(
         stated, title if config.infer_age else blank, gender if config.infer_age else blank

@@ -27,8 +27,10 @@ def stage_summary(result: BuildResult) -> tuple[list[Any], dict[str, Any]]:
         result: what :func:`fashion_rq_bench.builders.pipeline.build` returned.
 
     Returns:
-        Rich renderables, and JSON-able data: ``out``, ``edition_id``, ``stages``, ``catalog``, ``levels``.
+        Rich renderables, and data: ``out``, ``edition_id``, ``stages``, ``catalog``, ``levels``.
     """
+    from fashion_rq_bench.builders.catalog import CatalogReport  # builders come with an extra
+
     folders = {run.name: run.folder for run in result.runs}
     catalog = _json(folders, "catalog", "catalog_report.json")
     levels = _json(folders, "hierarchy", "statistics.json")
@@ -36,7 +38,7 @@ def stage_summary(result: BuildResult) -> tuple[list[Any], dict[str, Any]]:
         {"stage": run.name, "reused": run.reused, "seconds": run.seconds, "folder": str(run.folder)}
         for run in result.runs
     ]
-    parts: list[Any] = [_catalog_table(catalog)]
+    parts: list[Any] = [CatalogReport.from_dict(catalog).table()]
     if levels:
         parts.append(_levels_table(levels))
     parts.append(_stages_table(stages))
@@ -53,15 +55,6 @@ def stage_summary(result: BuildResult) -> tuple[list[Any], dict[str, Any]]:
 
 def _json(folders: dict[str, Path], stage: str, name: str) -> Any:
     return read_json(folders[stage] / name) if stage in folders else None
-
-
-def _catalog_table(report: dict[str, Any]) -> Table:
-    table = Table("rows", "count", "why", title="Catalog")
-    for kind in ("input", "read", "repaired", "quarantined"):
-        reasons = report.get("reasons", {}).get(kind, {})
-        why = "; ".join(f"{escape(str(reason))}: {count:,}" for reason, count in reasons.items())
-        table.add_row(kind, f"{report[kind]:,}", why)
-    return table
 
 
 def _levels_table(levels: list[dict[str, Any]]) -> Table:
