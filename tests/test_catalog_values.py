@@ -205,7 +205,6 @@ def test_attributes_first_then_the_vocabulary() -> None:
     assert lists["occasion"].to_pylist() == [["smart casual"], ["casual"], []]
     assert lists["material"].to_pylist() == [["silk"], ["denim"], []]
     assert lists["pattern"].to_pylist() == [["printed"], ["checked"], ["solid"]]
-    assert lists["occasion"].to_pylist() == [[], [], []]
 
 
 def test_columns_of_their_own_come_before_attributes() -> None:
