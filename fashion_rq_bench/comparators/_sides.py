@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -98,7 +99,8 @@ def values_side(keys: pa.Array, clean: Callable[[str], str] = fold) -> Side:
         keys: (N,) strings as :func:`column` gives them.
         clean: applied to every single value; values it empties are dropped.
     """
-    return side_of(keys, lambda key: _split(key, clean))
+    once = cache(clean)  # lists repeat their members
+    return side_of(keys, lambda key: _split(key, once))
 
 
 def _split(key: str, clean: Callable[[str], str]) -> tuple[str, ...]:
