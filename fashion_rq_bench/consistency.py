@@ -17,6 +17,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import hypergeom
 
 from fashion_rq_bench._ragged import (
-    Block,
     Ints,
     Ragged,
     blocks,
@@ -40,6 +40,7 @@ __all__ = ["Consistency", "Relation", "chance", "consistency"]
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
 Relation = Literal["all", "same_intent", "other_intent"]
 
 _RELATIONS = ("all", "same_intent", "other_intent")
@@ -106,12 +107,9 @@ def consistency(
         keys = _intent_keys(intents, len(rows))
         keep = (keys[first] == keys[second]) == (relation == "same_intent")
         first, second = first[keep], second[keep]
-    product_hashes = _hashes(map(str, products.to_pylist()))
-    overlaps = np.zeros(len(first))
+    ties, overlaps = _Ties(names, products), np.zeros(len(first))
     for one in range(seed, seed + samples):
-        query_hashes = _hashes(f"{one}\0{name}" for name in names)
-        top = _top(rows, codes, k, query_hashes, product_hashes)
-        overlaps += _jaccard(top, first, second)
+        overlaps += _jaccard(_top(rows, codes, k, ties, one), first, second)
     return _summarise(labels, group_of[first], overlaps / samples)
 
 
@@ -219,31 +217,52 @@ def _mix(query: Hashes, product: Hashes) -> Hashes:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _top(rows: Ragged, codes: Ragged, k: int, queries: Hashes, products: Hashes) -> Ints:
-    """Codes of each query's top k products, (queries, ≤ k); −1 where there are fewer."""
+class _Ties:
+    """The random order of tied products; nothing is hashed before a tie is met."""
+
+    def __init__(self, names: list[str], products: pa.Array) -> None:
+        self._names, self._products = names, products
+        self._by_seed: dict[int, Hashes] = {}
+
+    @cached_property
+    def _product_hashes(self) -> Hashes:
+        return _hashes(map(str, self._products.to_pylist()))
+
+    def _query_hashes(self, seed: int) -> Hashes:
+        if seed not in self._by_seed:
+            self._by_seed = {seed: _hashes(f"{seed}\0{name}" for name in self._names)}
+        return self._by_seed[seed]
+
+    def keep(
+        self, within: Mask, scores: Floats, query: Ints, code: Ints, k: int, seed: int
+    ) -> Mask:
+        """Of more than k candidates per row the k best, ties in the order of their hashes."""
+        row, column = np.nonzero(within)
+        hashes = self._query_hashes(seed)[query[row]], self._product_hashes[code[row, column]]
+        order = np.lexsort((_mix(*hashes), -scores[row, column], row))
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        kept = np.zeros_like(within)
+        kept[row, column[order]] = place < k
+        return kept
+
+
+def _top(rows: Ragged, codes: Ragged, k: int, ties: _Ties, seed: int) -> Ints:
+    """Codes of each query's top k products, (queries, ≤ k), in no order; −1 where fewer."""
     top = np.full((len(rows), min(k, int(rows.lengths.max()))), -1)
     for block in blocks(rows.offsets):
-        row, code, place = _top_of_block(block, rows, codes, k, queries, products)
-        top[block.rows[row], place] = code
+        scores = block.pad(rows.values.astype(np.float64, copy=False), -np.inf)
+        code = block.pad(codes.values, -1)
+        last = block.width - min(k, block.width)
+        least = np.partition(scores, last, axis=1)[:, last, None]  # the kth best score
+        within = (scores >= least) & (np.arange(block.width) < block.lengths[:, None])
+        many = np.flatnonzero(within.sum(axis=1) > k)
+        if len(many):
+            query = block.rows[many]
+            within[many] = ties.keep(within[many], scores[many], query, code[many], k, seed)
+        row, column = np.nonzero(within)
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        top[block.rows[row], place] = code[row, column]
     return top
-
-
-def _top_of_block(
-    block: Block, rows: Ragged, codes: Ragged, k: int, queries: Hashes, products: Hashes
-) -> tuple[Ints, Ints, Ints]:
-    scores = block.pad(rows.values.astype(np.float64, copy=False), -np.inf)
-    last = block.width - min(k, block.width)
-    least = np.partition(scores, last, axis=1)[:, last]  # the kth best score of each row
-    row, column = np.nonzero(scores >= least[:, None])
-    real = column < block.lengths[row]
-    row, column = row[real], column[real]
-    code = block.pad(codes.values, -1)[row, column]
-    ties = _mix(queries[block.rows[row]], products[code])
-    order = np.lexsort((ties, -scores[row, column], row))
-    row, code = row[order], code[order]
-    place = np.arange(len(row)) - np.searchsorted(row, row)
-    keep = place < k
-    return row[keep], code[keep], place[keep]
 
 
 def _jaccard(top: Ints, first: Ints, second: Ints) -> Floats:
