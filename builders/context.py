@@ -25,6 +25,7 @@ from fashion_rq_bench.schema import CLUSTERS
 
 from .phrases import title_phrases
 from .signatures import Level, Signature, SignatureRule, signatures
+from .tiers import NUMERIC, SCALARS, STATISTICS, Tier, build_tiers
 from .values import Axis, Incidence, column_axis, incidence
 
 __all__ = ["SIGNATURE_AXES", "ContextConfig", "context"]
@@ -44,13 +45,9 @@ SIGNATURE_AXES = (
 )
 """The single-valued axes of signatures; title phrases are the ninth."""
 
-_SCALARS = (*SIGNATURE_AXES, "age_group", "season", "fashion_type")
 _LISTS = ("pattern", "material", "occasion", "style")
 _TYPE_AXES = ("article_type", "sub_category", "master_category")  # most specific first
-_NUMERIC = ("price", "year")
 _PHRASE = "title"
-_STATISTICS = ("mean", "median", "min", "max", "q25", "q75")
-_CHUNK = 65_536
 
 
 @dataclass(frozen=True)
@@ -100,30 +97,6 @@ class ContextConfig:
             )
 
 
-@dataclass(frozen=True)
-class _Tier:
-    """All clusters of one level. Level 0 is the catalog as one cluster.
-
-    Attributes:
-        prefixes: (C,) prefixes in lexicographic order.
-        of_product: (N,) cluster of each product.
-        counts: (C, V) holders of each value.
-        shares: (C, V) shares in [0, 1] of those counts.
-        parents: (C,) cluster of the level above.
-        siblings: (C, S) nearest siblings by centroid (Euclidean), -1 for none.
-        numeric: attribute to (C, 6) statistics, NaN where no product has a value.
-    """
-
-    prefixes: list[tuple[int, ...]]
-    of_product: Ints
-    sizes: Ints
-    counts: sp.csr_array
-    shares: sp.csr_array
-    parents: Ints
-    siblings: Ints
-    numeric: dict[str, Floats]
-
-
 def context(
     catalog: pa.Table,
     semantic_ids: pa.Table,
@@ -149,7 +122,7 @@ def context(
     config = config or ContextConfig()
     codes = _codes(catalog, semantic_ids, embeddings)
     values = _values(catalog, config)
-    tiers = _tiers(catalog, codes, values, embeddings, config)
+    tiers = build_tiers(catalog, codes, values, embeddings, config.siblings)
     wanted = clusters.filter(clusters["qualifying"]).to_pylist()
     wanted.sort(key=lambda row: (row["level"], row["prefix"]))
     numbers = [{prefix: i for i, prefix in enumerate(tier.prefixes)} for tier in tiers]
@@ -182,7 +155,7 @@ def _codes(catalog: pa.Table, semantic_ids: pa.Table, embeddings: pa.Table) -> I
 
 
 def _values(catalog: pa.Table, config: ContextConfig) -> Incidence:
-    axes = [column_axis(catalog, name) for name in (*_SCALARS, *_LISTS)]
+    axes = [column_axis(catalog, name) for name in (*SCALARS, *_LISTS)]
     axes.append(_phrase_axis(catalog, config))
     return incidence(sorted(axes, key=lambda one: one.name), len(catalog))
 
@@ -196,118 +169,12 @@ def _phrase_axis(catalog: pa.Table, config: ContextConfig) -> Axis:
     )
 
 
-# ---------------------------------------------------------------- levels
-
-
-def _tiers(
-    catalog: pa.Table, codes: Ints, values: Incidence, embeddings: pa.Table, config: ContextConfig
-) -> list[_Tier]:
-    """Level 0 (the catalog) to level L; counts made at the leaves and rolled up."""
-    numbers = [np.zeros(len(codes), np.int64)]
-    for column in codes.T:
-        joined = numbers[-1] * (int(codes.max(initial=0)) + 1) + column
-        numbers.append(np.unique(joined, return_inverse=True)[1].astype(np.int64))
-    leaves, first = np.unique(numbers[-1], return_index=True)
-    leaf_counts = _member_matrix(numbers[-1], len(leaves)) @ values.matrix
-    leaf_sums = _vector_sums(numbers[-1], len(leaves), embeddings)
-    tiers: list[_Tier] = []
-    for level, number in enumerate(numbers):
-        parents = numbers[max(level - 1, 0)]
-        rolled = _member_matrix(number[first], int(number.max(initial=-1)) + 1)
-        starts = np.unique(number, return_index=True)[1]
-        sizes = np.bincount(number)
-        counts = sp.csr_array(rolled @ leaf_counts)
-        centroids = (rolled @ leaf_sums) / sizes[:, None]
-        siblings = _nearest(parents[starts], centroids, config.siblings if level else 0)
-        tiers.append(
-            _Tier(
-                [tuple(map(int, codes[row, :level])) for row in starts],
-                number,
-                sizes,
-                counts,
-                _shares(counts, sizes, values),
-                parents[starts],
-                siblings,
-                {name: _statistics(catalog[name], number, len(sizes)) for name in _NUMERIC},
-            )
-        )
-    return tiers
-
-
-def _member_matrix(number: Ints, n_clusters: int) -> sp.csr_array:
-    ones = np.ones(len(number), np.int64)
-    return sp.csr_array((ones, (number, np.arange(len(number)))), shape=(n_clusters, len(number)))
-
-
-def _vector_sums(number: Ints, n_clusters: int, embeddings: pa.Table) -> Floats:
-    """(n_clusters, d) sums of the members' vectors, read in chunks so that memory stays bounded."""
-    dim = embeddings.schema.field("vector").type.list_size
-    sums = np.zeros((n_clusters, dim))
-    for start in range(0, len(number), _CHUNK):
-        column = embeddings["vector"].slice(start, _CHUNK).combine_chunks()
-        vectors = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, dim)
-        members = _member_matrix(number[start : start + _CHUNK], n_clusters)
-        sums += members @ vectors.astype(np.float64)
-    return sums
-
-
-def _nearest(parents: Ints, centroids: Floats, n: int) -> Ints:
-    """The ``n`` nearest clusters with the same parent; ties go to the smaller prefix."""
-    siblings = np.full((len(parents), n), -1, np.int64)
-    for group in np.split(np.arange(len(parents)), np.flatnonzero(np.diff(parents)) + 1):
-        k = min(n, len(group) - 1)
-        if k < 1:
-            continue
-        gaps = np.sqrt(np.maximum(_squared_gaps(centroids[group]), 0.0))
-        np.fill_diagonal(gaps, np.inf)
-        order = np.argsort(np.round(gaps, 9), axis=1, kind="stable")[:, :k]
-        siblings[group, :k] = group[order]
-    return siblings
-
-
-def _squared_gaps(points: Floats) -> Floats:
-    squares = np.einsum("ij,ij->i", points, points)
-    gaps: Floats = squares[:, None] + squares[None, :] - 2 * points @ points.T
-    return gaps
-
-
-def _shares(counts: sp.csr_array, sizes: Ints, values: Incidence) -> sp.csr_array:
-    """Counts over the known values of a single-valued attribute, else over the cluster's size."""
-    shares = counts.astype(np.float64).tocsc()
-    for attribute, block in values.columns.items():
-        known = sizes if attribute not in _SCALARS else counts[:, block].sum(axis=1)
-        inverse = 1.0 / np.maximum(known, 1)
-        for column in range(block.start, block.stop):
-            part = slice(shares.indptr[column], shares.indptr[column + 1])
-            shares.data[part] *= inverse[shares.indices[part]]
-    return shares.tocsr()
-
-
-def _statistics(column: pa.ChunkedArray, number: Ints, n_clusters: int) -> Floats:
-    """(n_clusters, 6): mean, median, min, max and quartiles (linear interpolation) per cluster."""
-    values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    known = np.flatnonzero(np.isfinite(values))
-    order = known[np.lexsort((values[known], number[known]))]
-    counts = np.bincount(number[order], minlength=n_clusters)
-    starts, ordered = np.cumsum(counts) - counts, values[order]
-    result = np.full((n_clusters, len(_STATISTICS)), np.nan)
-    some = counts > 0
-    sums = np.bincount(number[order], ordered, n_clusters)
-    result[some, 0] = sums[some] / counts[some]
-    for place, share in ((1, 0.5), (2, 0.0), (3, 1.0), (4, 0.25), (5, 0.75)):
-        at = share * (counts[some] - 1)
-        low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
-        below, above = ordered[starts[some] + low], ordered[starts[some] + high]
-        result[some, place] = below + (at - low) * (above - below)
-    return result
-
-
 # ---------------------------------------------------------------- evidence
 
 
 def _signatures(
     values: Incidence,
-    tiers: list[_Tier],
+    tiers: list[Tier],
     chosen: list[tuple[dict[str, Any], int]],
     config: ContextConfig,
 ) -> list[list[dict[int, list[Signature]]]]:
@@ -338,7 +205,7 @@ def _signatures(
 
 def _evidence(
     values: Incidence,
-    tiers: list[_Tier],
+    tiers: list[Tier],
     level: int,
     number: int,
     signed: list[list[dict[int, list[Signature]]]],
@@ -420,7 +287,7 @@ def _distribution(
     config: ContextConfig,
 ) -> Iterator[dict[str, Any]]:
     """Values by attribute, the most frequent first, with deltas in percentage points (Eq. 6)."""
-    for attribute in (*_SCALARS, *_LISTS):
+    for attribute in (*SCALARS, *_LISTS):
         for column, share in _of(values, own, attribute):
             if share < config.min_share:
                 break
@@ -438,7 +305,7 @@ def _constraints(
     values: Incidence,
     own: dict[int, float],
     others: list[dict[int, float]],
-    references: list[tuple[str, _Tier, int]],
+    references: list[tuple[str, Tier, int]],
     config: ContextConfig,
 ) -> Iterator[dict[str, Any]]:
     for other, (against, _, _) in zip(others, references, strict=True):
@@ -450,13 +317,13 @@ def _constraints(
 
 
 def _numeric(
-    references: list[tuple[str, _Tier, int]], tier: _Tier, number: int
+    references: list[tuple[str, Tier, int]], tier: Tier, number: int
 ) -> Iterator[dict[str, Any]]:
-    for attribute in _NUMERIC:
+    for attribute in NUMERIC:
         own = tier.numeric[attribute][number]
         for against, other_tier, other in references:
             theirs = other_tier.numeric[attribute][other]
-            for name, value, reference in zip(_STATISTICS, own, theirs, strict=True):
+            for name, value, reference in zip(STATISTICS, own, theirs, strict=True):
                 if np.isfinite(value) and np.isfinite(reference):
                     yield {
                         "attribute": attribute,
