@@ -13,6 +13,7 @@ from fashion_rq_bench.builders.context import context
 from fashion_rq_bench.builders.queries import QueryConfig, QueryResult, generate
 from fashion_rq_bench.builders.queries.candidates import candidates, masks, wish_incidence
 from fashion_rq_bench.builders.queries.evidence import read_evidence
+from fashion_rq_bench.builders.queries.noise import typed_in_haste
 from fashion_rq_bench.builders.queries.show import render_cluster
 from fashion_rq_bench.builders.queries.wishes import PrefixIndex, WishSpace
 from fashion_rq_bench.errors import ConfigError, InputError
@@ -156,9 +157,32 @@ def test_refusals(evidence: pa.Table) -> None:
     catalog, ids, _ = shop()
     with pytest.raises(InputError, match="catalog's order"):
         generate(evidence, catalog.slice(1), ids)
-    for wrong in ({"seed": -1}, {"min_queries": 0}, {"min_words": 30}, {"max_queries": 2}):
+    for wrong in (
+        {"seed": -1},
+        {"min_queries": 0},
+        {"min_words": 30},
+        {"max_queries": 2},
+        {"noise": 2.0},
+    ):
         with pytest.raises(ConfigError):
             QueryConfig(**wrong)
+
+
+def test_noise_is_labelled(evidence: pa.Table, result: QueryResult) -> None:
+    catalog, ids, _ = shop()
+    noisy = generate(evidence, catalog, ids, QueryConfig(seed=3, noise=0.5)).table
+    sources = noisy["source"].to_pylist()
+    assert 0.3 < sources.count("grammar-noisy") / len(sources) < 0.7
+    hasty = [q for q, s in zip(noisy["query"].to_pylist(), sources, strict=True) if "noisy" in s]
+    assert all(text == text.lower() and not text.endswith(("?", ".")) for text in hasty)
+    assert set(result.table["source"].to_pylist()) == {"grammar"}
+
+
+def test_brands_are_typed_rightly() -> None:
+    rng = np.random.default_rng(0)
+    texts = [typed_in_haste("I want Wrangler jeans.", rng, ["wrangler"]) for _ in range(50)]
+    assert all("wrangler" in text for text in texts)
+    assert len(set(texts)) > 3
 
 
 def test_no_clusters_no_queries(evidence: pa.Table) -> None:

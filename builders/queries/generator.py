@@ -25,6 +25,7 @@ from fashion_rq_bench.vocabulary import fold
 
 from .evidence import Evidence, read_evidence
 from .grammar import verbalize
+from .noise import typed_in_haste
 from .plan import intents_of
 from .planning import Planned, Planner
 from .wishes import PrefixIndex
@@ -45,6 +46,7 @@ class QueryConfig:
         min_queries, max_queries: queries per cluster; leaves get ``min_queries`` to
             ``min_queries + 2``, higher clusters as many as their product types need.
         min_words, max_words: length of a query.
+        noise: share of the queries typed in haste (see ``noise.py``), labelled in ``source``.
     """
 
     seed: int = 0
@@ -52,6 +54,7 @@ class QueryConfig:
     max_queries: int = 12
     min_words: int = 3
     max_words: int = 26
+    noise: float = 0.0
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -61,6 +64,8 @@ class QueryConfig:
                 "queries.min_queries and max_queries must be a rising pair from 1.",
                 given=(self.min_queries, self.max_queries),
             )
+        if not 0 <= self.noise <= 1:
+            raise ConfigError("queries.noise is a share.", given=self.noise, allowed=["0 to 1"])
         if not 1 <= self.min_words <= self.max_words:
             raise ConfigError(
                 "queries.min_words and max_words must be a rising pair from 1.",
@@ -136,7 +141,8 @@ def _cluster_queries(
     for tried, planned in enumerate(planner.plans(evidence, count, rng)):
         if len(rows) == count or tried == count + _SPARE_PLANS:
             break
-        text = _wording(planned, words, taken, config, tally, rng)
+        noisy = config.noise > 0 and rng.random() < config.noise
+        text = _wording(planned, noisy, words, taken, config, tally, rng)
         if text is None:
             tally.dropped["plans without a new wording"] += 1
             continue
@@ -148,7 +154,7 @@ def _cluster_queries(
                 "prefix": list(evidence.prefix),
                 "level": evidence.level,
                 "intents": intents_of(planned.plan),
-                "source": "grammar",
+                "source": "grammar-noisy" if noisy else "grammar",
             }
         )
     return rows
@@ -162,6 +168,7 @@ def _count(evidence: Evidence, config: QueryConfig, rng: np.random.Generator) ->
 
 def _wording(
     planned: Planned,
+    noisy: bool,
     words: list[frozenset[str]],
     taken: set[str],
     config: QueryConfig,
@@ -169,7 +176,9 @@ def _wording(
     rng: np.random.Generator,
 ) -> str | None:
     """The first wording that is new, of a good length and unlike the cluster's others."""
-    for _, text in zip(range(_WORDINGS), verbalize(planned.plan, rng), strict=False):
+    brands = " ".join(planned.plan.wishes.get("brand", ())).lower().split()
+    for _, clean in zip(range(_WORDINGS), verbalize(planned.plan, rng), strict=False):
+        text = typed_in_haste(clean, rng, brands) if noisy else clean
         folded = fold(text)
         own = frozenset(folded.split())
         if not config.min_words <= len(text.split()) <= config.max_words:
