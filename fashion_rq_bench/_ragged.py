@@ -150,6 +150,27 @@ def _check_kinds(rows: list[Array], data: Any, kinds: str, name: str, expected: 
             )
 
 
+def _convert(data: Any, name: str, kinds: str, expected: str) -> Ragged:
+    if isinstance(data, pa.Array | pa.ChunkedArray):
+        return _from_arrow(data, name)
+    if hasattr(data, "__array__"):  # numpy itself, a tensor, a data frame
+        data = np.asarray(data)
+        if data.ndim == 2:
+            starts = np.arange(data.shape[0] + 1, dtype=np.int64) * data.shape[1]
+            return Ragged(np.ascontiguousarray(data).ravel(), starts)
+    single = isinstance(data, str | bytes) or (isinstance(data, np.ndarray) and data.ndim == 0)
+    if single or not isinstance(data, Sequence | np.ndarray):
+        raise MetricInputError(
+            f"{name} must be a 2-D array, a list of arrays or an Arrow list array.",
+            given=type(data).__name__,
+        )
+    rows = [_row_array(row, index, name) for index, row in enumerate(data)]
+    _check_kinds(rows, data, kinds, name, expected)
+    filled = [row for row in rows if len(row)]
+    flat = np.concatenate(filled) if filled else np.empty(0)
+    return Ragged(flat, offsets_of([len(row) for row in rows]))
+
+
 def rows_of(data: Any, name: str, *, kinds: str, expected: str) -> Ragged:
     """Any accepted form as :class:`Ragged`.
 
@@ -162,26 +183,7 @@ def rows_of(data: Any, name: str, *, kinds: str, expected: str) -> Ragged:
     Raises:
         MetricInputError: no rows, a row that is no list, values of another kind, nulls.
     """
-    if isinstance(data, Ragged):
-        return data
-    if hasattr(data, "__array__") and not isinstance(data, pa.Array | pa.ChunkedArray):
-        data = np.asarray(data)  # numpy itself, a tensor, a data frame
-    if isinstance(data, pa.Array | pa.ChunkedArray):
-        ragged = _from_arrow(data, name)
-    elif isinstance(data, np.ndarray) and data.ndim == 2:
-        starts = np.arange(data.shape[0] + 1, dtype=np.int64) * data.shape[1]
-        ragged = Ragged(np.ascontiguousarray(data).ravel(), starts)
-    elif isinstance(data, Sequence | np.ndarray) and not isinstance(data, str | bytes):
-        rows = [_row_array(row, index, name) for index, row in enumerate(data)]
-        _check_kinds(rows, data, kinds, name, expected)
-        filled = [row for row in rows if len(row)]
-        flat = np.concatenate(filled) if filled else np.empty(0)
-        ragged = Ragged(flat, offsets_of([len(row) for row in rows]))
-    else:
-        raise MetricInputError(
-            f"{name} must be a 2-D array, a list of arrays or an Arrow list array.",
-            given=type(data).__name__,
-        )
+    ragged = data if isinstance(data, Ragged) else _convert(data, name, kinds, expected)
     if not len(ragged):
         raise MetricInputError(f"{name} is empty.", fix="Give at least one query.")
     if len(ragged.values) and ragged.values.dtype.kind not in kinds:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import math
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -365,6 +367,8 @@ def test_the_ideal_order_scores_one(case):
         ([["a", "b"]], [[1, 0]], {}, "query 0, position 0, holds 'a'"),
         (np.array([["a", "b"]]), [[1, 0]], {}, "must hold numbers"),
         ("ab", [[1, 0]], {}, "2-D array"),
+        (np.float64(1), [[1, 0]], {}, "2-D array"),
+        ({"q": [1.0]}, [[1]], {}, "2-D array"),
         (pa.array([1.0]), [[1]], {}, "array of lists"),
         (pa.array([[1.0, None]]), [[1, 0]], {}, "nulls"),
         ([[1, 2]], [[1, 0]], {"k": 0}, "at least 1"),
@@ -473,3 +477,13 @@ def test_memory_is_linear_whatever_the_lengths():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60 * size
+
+
+def test_the_guide_shows_what_comes_out():
+    guide = Path(__file__).parent.parent / "docs" / "metrics.md"
+    text = guide.read_text(encoding="utf-8").replace("```", "")
+    test = doctest.DocTestParser().get_doctest(text, {}, guide.name, str(guide), 0)
+    assert len(test.examples) > 15
+    report: list[str] = []
+    doctest.DocTestRunner().run(test, out=report.append)
+    assert not report, "".join(report)
