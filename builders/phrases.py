@@ -26,7 +26,7 @@ _WORD = r"[^\W_]+(?:['’&][^\W_]+)*"
 _EMPTY = """a an and as at by for from in is it of on or s set t the this to with w your men mens
 men's man women womens women's woman boys boy's girls girl's kids kid's unisex"""
 _EMPTY_WORDS = frozenset(_EMPTY.split())
-_NAMING_COLUMNS = ("brand", "base_color", "gender", "article_type", "sub_category")
+_NAMING_COLUMNS = ("base_color", "gender", "article_type", "sub_category")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,12 @@ def title_phrases(
     Returns:
         The phrases; none at all where no title holds a frequent one.
     """
-    titles = catalog["title"].fill_null("").to_pylist()
+    titles = [
+        _without_brand(title or "", brand or "")
+        for title, brand in zip(
+            catalog["title"].to_pylist(), catalog["brand"].to_pylist(), strict=True
+        )
+    ]
     vectorizer = require("sklearn.feature_extraction.text", "build").CountVectorizer(
         token_pattern=_WORD, ngram_range=(1, max_words), binary=True, dtype=np.int8,
         min_df=min(min_count, max(len(titles), 1)),
@@ -72,6 +77,10 @@ def title_phrases(
     ranked = np.lexsort((np.arange(len(names)), -totals))
     kept = np.sort([column for column in ranked if informative[column]][:limit]).astype(np.intp)
     return Phrases([str(name) for name in names[kept]], sp.csr_array(counts[:, kept]))
+
+
+def _without_brand(title: str, brand: str) -> str:
+    return title[len(brand) :] if title.casefold().startswith(brand.casefold()) else title
 
 
 def _naming_words(catalog: pa.Table) -> frozenset[str]:

@@ -28,6 +28,7 @@ from .grammar import verbalize
 from .noise import typed_in_haste
 from .plan import intents_of
 from .planning import Planned, Planner
+from .verify import verify
 from .wishes import PrefixIndex
 
 __all__ = ["QueryConfig", "QueryResult", "generate"]
@@ -47,6 +48,7 @@ class QueryConfig:
             ``min_queries + 2``, higher clusters as many as their product types need.
         min_words, max_words: length of a query.
         noise: share of the queries typed in haste (see ``noise.py``), labelled in ``source``.
+        check: run the verifier and put its report beside the counts.
     """
 
     seed: int = 0
@@ -55,6 +57,7 @@ class QueryConfig:
     min_words: int = 3
     max_words: int = 26
     noise: float = 0.0
+    check: bool = True
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -127,7 +130,10 @@ def generate(
     for evidence in track(read_evidence(clusters), "writing queries", total=len(clusters)):
         rows.extend(_cluster_queries(evidence, planner, config, taken, tally))
     table = pa.Table.from_pylist(rows, schema=QUERIES)
-    return QueryResult(table, _report(table, tally))
+    report = _report(table, tally)
+    if config.check:
+        report["checks"] = verify(table, clusters, catalog, semantic_ids).report
+    return QueryResult(table, report)
 
 
 def _cluster_queries(

@@ -261,14 +261,16 @@ def _measure(
             product += [representative] * len(members)
             tier += [2] * len(members)
             wanted.append((evidence, value, slice(start, len(query))))
+    asked = np.array(query, dtype=np.int64)
     matches = match_pairs(
-        queries["intents"], catalog, query, product, similarity or LexicalSimilarity()
+        queries["intents"],
+        catalog,
+        asked,
+        np.array(product, dtype=np.int64),
+        similarity or LexicalSimilarity(),
     )
     satisfied = wishes_satisfied(matches).satisfied
-    shares = [
-        _shares(np.array(query), np.array(tier) == place, satisfied, len(queries))
-        for place in (0, 1)
-    ]
+    shares = [_shares(asked, np.array(tier) == place, satisfied, len(queries)) for place in (0, 1)]
     typed = matches.match[:, _TYPE] >= FOUND
     gaps: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
     counts: Counter[bool] = Counter()
