@@ -200,6 +200,24 @@ def test_scores_equal_in_single_precision_only_are_not_tied():
     assert ranking.reciprocal_rank(scores, grades) == pytest.approx([1 / (better + 1)])
 
 
+def test_a_tied_row_behind_an_untied_one():
+    """Long rows are first ranked in single precision; true and apparent ties are looked at again."""
+    rng = np.random.default_rng(6)
+    untied, tied = rng.random(200), rng.integers(0, 9, 200).astype(float)
+    close = 1.0 + rng.permutation(200) * 1e-12
+    scores, grades = np.stack([untied, tied, close]), rng.integers(0, 2, (3, 200))
+    together = ranking.score(scores, grades, ALL, 5)
+    for row in range(3):
+        alone = ranking.score(scores[row : row + 1], grades[row : row + 1], ALL, 5)
+        for name, values in together.items():
+            assert values[row] == pytest.approx(alone[name][0], abs=1e-14), (name, row)
+    order = np.argsort(-close)
+    hits = np.flatnonzero(grades[2][order])
+    assert together["average_precision"][2] == pytest.approx(
+        np.mean(np.arange(1, len(hits) + 1) / (hits + 1))
+    )
+
+
 def test_large_ties_stay_exact():
     """A constant scorer over 5,000 products: closed forms."""
     n, relevant = 5000, 7
