@@ -201,7 +201,7 @@ def test_scores_equal_in_single_precision_only_are_not_tied():
 
 
 def test_a_tied_row_behind_an_untied_one():
-    """Long rows are ranked in single precision first; ties, true or apparent, are looked at again."""
+    """Long rows are ranked in single precision first; ties found there are looked at again."""
     rng = np.random.default_rng(6)
     untied, tied = rng.random(200), rng.integers(0, 9, 200).astype(float)
     close = 1.0 + rng.permutation(200) * 1e-12
