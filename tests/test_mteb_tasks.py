@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fashion_rq_bench.edition import ENVIRONMENT, Edition
-from fashion_rq_bench.errors import EditionError, ModelError
+from fashion_rq_bench.errors import ConfigError, EditionError, ModelError
 from fashion_rq_bench.evaluation import evaluate
 from fashion_rq_bench.schema import TASK_CONFIGS
 from tests.scored import write_scored
@@ -52,20 +52,20 @@ def _environment(edition: Edition, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Folders of one-layer BERTs with random weights, by seed."""
     root = tmp_path_factory.mktemp("models")
 
-    def make(seed: int) -> Path:
-        folder = root / f"seed{seed}" / "model"
+    def make(seed: int, similarity: str = "cosine") -> Path:
+        folder = root / f"{similarity}{seed}" / "model"
         if not folder.is_dir():
-            _save_model(folder, seed)
+            _save_model(folder, seed, similarity)
         return folder
 
     return make
 
 
-def _save_model(folder: Path, seed: int) -> None:
+def _save_model(folder: Path, seed: int, similarity: str) -> None:
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
@@ -90,7 +90,10 @@ def _save_model(folder: Path, seed: int) -> None:
     BertModel(config).save_pretrained(base)
     words = Transformer(str(base))
     pooling = Pooling(words.get_word_embedding_dimension())
-    SentenceTransformer(modules=[words, pooling], device="cpu").save(str(folder))
+    model = SentenceTransformer(
+        modules=[words, pooling], device="cpu", similarity_fn_name=similarity
+    )
+    model.save(str(folder))
 
 
 def sentence_transformer(folder: Path) -> Any:
@@ -195,10 +198,11 @@ def test_data_are_in_mtebs_form(edition: Edition) -> None:
 # figures
 
 
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
 def test_mteb_and_fashion_rq_evaluate_agree_to_the_last_digit(
-    edition: Edition, model_folder: Callable[[int], Path], tmp_path: Path
+    edition: Edition, model_folder: Callable[..., Path], tmp_path: Path, similarity: str
 ) -> None:
-    folder = model_folder(0)
+    folder = model_folder(0, similarity)
     ours = evaluate([str(folder)], edition, out=tmp_path).runs[0].means
     theirs = run(sentence_transformer(folder), mteb.get_benchmark("FashionRQBench").tasks)
     for config in TASK_CONFIGS:
@@ -207,6 +211,13 @@ def test_mteb_and_fashion_rq_evaluate_agree_to_the_last_digit(
             assert (name in theirs[config]) == bool(one.n)
             assert theirs[config].get(name) == (one.value if one.n else None), (config, metric)
     assert 0.3 < theirs["ranking"]["main_score"] < 1.0
+
+
+def test_a_model_compared_by_another_measure_is_refused_here(
+    edition: Edition, model_folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="euclidean"):
+        evaluate([str(model_folder(0, "euclidean"))], edition, out=tmp_path)
 
 
 @pytest.mark.slow
@@ -308,7 +319,7 @@ def test_candidates_left_out_come_last_and_are_never_dropped(edition: Edition) -
     assert none["classification"]["accuracy"] == pytest.approx(1 / 4)
 
 
-def test_a_cross_encoder_works(edition: Edition, model_folder: Callable[[int], Path]) -> None:
+def test_a_cross_encoder_works(edition: Edition, model_folder: Callable[..., Path]) -> None:
     from sentence_transformers import CrossEncoder
 
     base = model_folder(0).parent / "base"
@@ -356,7 +367,7 @@ def test_scores_that_are_not_finite_are_refused(edition: Edition) -> None:
 
 
 def test_two_local_models_never_share_a_score(
-    edition: Edition, model_folder: Callable[[int], Path], tmp_path: Path
+    edition: Edition, model_folder: Callable[..., Path], tmp_path: Path
 ) -> None:
     cache = mteb.ResultCache(tmp_path)
     task = mteb.get_tasks(tasks=["FashionRQRanking"])
@@ -371,7 +382,7 @@ def test_two_local_models_never_share_a_score(
 
 
 def test_weights_changed_in_memory_change_the_identity(
-    edition: Edition, model_folder: Callable[[int], Path], tmp_path: Path
+    edition: Edition, model_folder: Callable[..., Path], tmp_path: Path
 ) -> None:
     import torch
 
@@ -387,7 +398,7 @@ def test_weights_changed_in_memory_change_the_identity(
 
 def test_a_rerun_of_one_model_computes_nothing(
     edition: Edition,
-    model_folder: Callable[[int], Path],
+    model_folder: Callable[..., Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -23,7 +23,7 @@ from fashion_rq_bench.retrievers.encoders import (
 from fashion_rq_bench.retrievers.lexical import BM25, BM25Config, bm25_pairs
 from fashion_rq_bench.retrievers.references import Oracle, Random
 from fashion_rq_bench.retrievers.registry import RETRIEVER_NAMES, resolve
-from fashion_rq_bench.retrievers.vectors import SHARD, encode_texts, pair_cosines
+from fashion_rq_bench.retrievers.vectors import SHARD, encode_texts, pair_dots
 from fashion_rq_bench.schema import TASK_CONFIGS
 from tests.scored import write_scored
 from tests.tiny import tiny_tables
@@ -234,17 +234,17 @@ def test_no_texts() -> None:
     assert encode_texts(Letters(), [], "query").shape == (0, 26)
 
 
-def test_pair_cosines_are_dot_products_and_equal_for_equal_vectors() -> None:
+def test_pair_dots_are_dot_products_and_equal_for_equal_vectors() -> None:
     rng = np.random.default_rng(0)
     queries = unit_rows(rng.normal(size=(50, 37)))
     products = unit_rows(rng.normal(size=(40, 37)))
     products[7] = products[31]
     q, p = rng.integers(0, 50, 20_000), rng.integers(0, 40, 20_000)
-    found = pair_cosines(queries, products, q, p)
+    found = pair_dots(queries, products, q, p)
     assert found == pytest.approx((queries.astype(float) @ products.T.astype(float))[q, p])
     everyone = np.arange(50)
-    seventh = pair_cosines(queries, products, everyone, np.full(50, 7))
-    assert (seventh == pair_cosines(queries, products, everyone, np.full(50, 31))).all()
+    seventh = pair_dots(queries, products, everyone, np.full(50, 7))
+    assert (seventh == pair_dots(queries, products, everyone, np.full(50, 31))).all()
 
 
 @pytest.mark.parametrize(

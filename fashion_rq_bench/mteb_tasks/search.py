@@ -4,9 +4,10 @@ In:  an encoder, cross-encoder or search model in mteb's sense, and a collection
 Out: (U,) scores of the collection's distinct pairs, computed once per model and edition, so that
      four tasks encode once.
 
-Encoders compared by cosine take the same path as ``fashion-rq evaluate`` (``score_dense``); all
-others are asked through mteb's own search wrappers. Products with equal texts are asked once and
-score alike. A candidate that a search model leaves out is put last in its pool, never dropped.
+Encoders compared by cosine or dot product take the same path as ``fashion-rq evaluate``
+(``score_dense``); all others are asked through mteb's own search wrappers. Products with equal
+texts are asked once and score alike. A candidate that a search model leaves out is put last in its
+pool, never dropped.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from fashion_rq_bench.schema import SPLIT
 
 __all__ = ["score_model"]
 
+_DENSE = (ScoringFunction.COSINE, ScoringFunction.DOT_PRODUCT)
 _log = logging.getLogger(__name__)
 _KEPT: WeakKeyDictionary[Any, dict[tuple[str, ...], Scores]] = WeakKeyDictionary()
 
@@ -78,7 +80,7 @@ def _score(
     model: Any, collection: Collection, metadata: TaskMetadata, encode_kwargs: dict[str, Any]
 ) -> Scores:
     if isinstance(model, EncoderProtocol) and not isinstance(model, SearchProtocol):
-        if model.mteb_model_meta.similarity_fn_name == ScoringFunction.COSINE:
+        if model.mteb_model_meta.similarity_fn_name in _DENSE:
             return score_dense(_Encoder(model, metadata, encode_kwargs), collection, None)
         return _search(SearchEncoderWrapper(model), collection, metadata, encode_kwargs)
     if isinstance(model, CrossEncoderProtocol):
@@ -119,7 +121,12 @@ class _Encoder:
             prompt_type=side,
             **self._kwargs,
         )
-        return unit_rows(np.asarray(vectors))
+        if hasattr(vectors, "detach"):  # a torch tensor, perhaps of half precision
+            vectors = vectors.detach().float().cpu()
+        found = np.asarray(vectors, dtype=np.float32)
+        if self._model.mteb_model_meta.similarity_fn_name == ScoringFunction.DOT_PRODUCT:
+            return found
+        return unit_rows(found) if found.ndim == 2 else found  # the wrong shape is refused later
 
 
 def _search(

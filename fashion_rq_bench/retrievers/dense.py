@@ -1,22 +1,24 @@
 """Dense retrievers (paper, Tables 12 and 13): cosine of a query's and a product's vector.
 
 In:  an encoder by name, and a folder in which vectors are kept.
-Out: cosines of pairs. Queries and pool products are encoded once for all four tasks.
+Out: cosines of pairs, or dot products where the model declares those. Queries and pool products are
+     encoded once for all four tasks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.pools import Collection
 from fashion_rq_bench.retrievers.base import Scores
 from fashion_rq_bench.retrievers.encoders import EncoderConfig, TextEncoder, load_text_encoder
-from fashion_rq_bench.retrievers.vectors import Encodes, encode_texts, pair_cosines
+from fashion_rq_bench.retrievers.vectors import Encodes, encode_texts, pair_dots
 
 __all__ = ["Dense", "score_dense"]
 
@@ -37,7 +39,18 @@ class Dense:
 
     @cached_property
     def _encoder(self) -> TextEncoder:
-        return load_text_encoder(self.name, self.config)
+        encoder = load_text_encoder(self.name, self.config)
+        similarity = getattr(encoder, "similarity", "cosine")
+        if similarity == "dot":
+            return load_text_encoder(self.name, replace(self.config, normalize=False))
+        if similarity != "cosine":
+            raise ConfigError(
+                f"{self.name} compares vectors in a way that dense retrieval here does not.",
+                given=similarity,
+                allowed=["cosine", "dot"],
+                fix="Hand the model to mteb.evaluate with the tasks of FashionRQBench.",
+            )
+        return encoder
 
     @property
     def identity(self) -> str:
@@ -47,9 +60,10 @@ class Dense:
         return self._encoder.identity
 
     def score(self, collection: Collection) -> Scores:
-        """Cosine of every pair of the collection, shape (U,).
+        """Cosine (or dot product) of every pair of the collection, shape (U,).
 
         Raises:
+            ConfigError: the model is compared by another measure.
             ModelError: the model failed, or its vectors are unusable.
         """
         if self.name != "lsa":
@@ -59,10 +73,10 @@ class Dense:
 
 
 def score_dense(encoder: Encodes, collection: Collection, cache: Path | None) -> Scores:
-    """Cosine of every pair of a collection under an encoder, shape (U,)."""
+    """Dot product of every pair of a collection under an encoder, shape (U,)."""
     pairs = collection.pairs
     texts = collection.texts.take(pa.array(pairs.products)).to_pylist()
     queries = encode_texts(encoder, pairs.queries, "query", cache=cache)
     products = encode_texts(encoder, texts, "document", cache=cache)
     place = np.searchsorted(pairs.products, pairs.product_index)
-    return pair_cosines(queries, products, pairs.query_index, place)
+    return pair_dots(queries, products, pairs.query_index, place)

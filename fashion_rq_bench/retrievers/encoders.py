@@ -102,6 +102,7 @@ class EncoderConfig:
         max_length: tokens kept per text; None for the model's own limit.
         query_prompt: put before every query, never before a document; empty for the model's own.
         document_prompt: put before every document; empty for the model's own.
+        normalize: divide vectors by their length; off for models compared by dot product.
         dim: dimensions of ``lsa``; lowered where the corpus has fewer.
         seed: of ``lsa``'s randomised decomposition.
         trust_remote_code: run Python code from the model's repository.
@@ -114,6 +115,7 @@ class EncoderConfig:
     max_length: int | None = None
     query_prompt: str = ""
     document_prompt: str = ""
+    normalize: bool = True
     dim: int = 256
     seed: int = 0
     trust_remote_code: bool = False
@@ -298,11 +300,19 @@ class SentenceEncoder:
     def identity(self) -> str:
         """Name, revision and every setting that changes a vector."""
         config = self._config
-        parts = (config.dtype, str(config.max_length), config.query_prompt, config.document_prompt)
-        return f"{self.name}@{self.revision}#{digest(*parts)[:8]}"
+        prompts = (config.query_prompt, config.document_prompt)
+        settings = (config.dtype, str(config.max_length), str(config.normalize))
+        return f"{self.name}@{self.revision}#{digest(*settings, *prompts)[:8]}"
+
+    @property
+    def similarity(self) -> str:
+        """How the model's vectors are meant to be compared: "cosine", "dot" or another."""
+        path = self._folder / "config_sentence_transformers.json"
+        declared = read_json(path).get("similarity_fn_name") if path.is_file() else None
+        return str(declared or "cosine")
 
     def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
-        """Unit vectors (N, dim) of N texts, the role's prompt put before each.
+        """Vectors (N, dim) of N texts, of length 1 unless ``normalize`` is off.
 
         Raises:
             ModelError: the model failed, or returned the wrong shape or values not finite.
@@ -341,7 +351,7 @@ class SentenceEncoder:
             raise ModelError(f"{self.name} failed while encoding: {error}") from error
         vectors: Vectors = np.asarray(found, dtype=np.float32)
         check_vectors(vectors, len(items), self.dim, self.name)
-        return unit_rows(vectors)
+        return unit_rows(vectors) if self._config.normalize else vectors
 
 
 def _text_only(name: str) -> ConfigError:

@@ -1,7 +1,7 @@
 """Vectors of texts, each distinct text encoded once, kept on disk by identity and content.
 
 In:  an encoder, texts, and a folder for finished shards (or None).
-Out: (N, d) float32 unit vectors in the order of the texts; cosines of pairs.
+Out: (N, d) float32 vectors in the order of the texts; dot products of pairs.
 
 A shard's file is named by the encoder's identity, the role and the texts in it. Shards are cut
 from the sorted distinct texts, whatever is already there, so that an interrupted run and an
@@ -23,12 +23,13 @@ from fashion_rq_bench._progress import track
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.retrievers.encoders import Role, Vectors, check_vectors
 
-__all__ = ["SHARD", "Encodes", "encode_texts", "pair_cosines"]
+__all__ = ["SHARD", "Encodes", "encode_texts", "pair_dots"]
 
 SHARD = 1024
 """Texts per shard."""
 
-_PAIRS = 8192
+_NUMBERS = 1 << 22
+"""Numbers per block of gathered vectors: 32 MB."""
 
 
 class Encodes(Protocol):
@@ -40,14 +41,14 @@ class Encodes(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
-        """Unit vectors (N, d)."""
+        """Vectors (N, d)."""
         ...
 
 
 def encode_texts(
     encoder: Encodes, texts: Sequence[str], role: Role, *, cache: Path | None = None
 ) -> Vectors:
-    """Unit vectors of texts, shape (N, d).
+    """Vectors of texts, shape (N, d), as the encoder gives them.
 
     Args:
         encoder: gives its ``identity`` and encodes lists of texts.
@@ -73,7 +74,7 @@ def encode_texts(
     return np.concatenate(shards)[[position[text] for text in texts]]
 
 
-def pair_cosines(
+def pair_dots(
     queries: Vectors,
     products: Vectors,
     query_index: NDArray[np.int64],
@@ -82,13 +83,13 @@ def pair_cosines(
     """Dot product of U pairs of rows, in float64, so that equal vectors score equally.
 
     Args:
-        queries: (Q, d) unit vectors.
-        products: (P, d) unit vectors.
+        queries: (Q, d) vectors; unit vectors give cosines.
+        products: (P, d) vectors.
         query_index: (U,) rows of ``queries``.
         product_index: (U,) rows of ``products``.
 
     Returns:
-        (U,) cosines.
+        (U,) dot products.
 
     Raises:
         ModelError: queries and products have vectors of different lengths.
@@ -96,8 +97,9 @@ def pair_cosines(
     if queries.shape[1] != products.shape[1]:
         raise _uneven("The model", {queries.shape[1], products.shape[1]})
     found = np.empty(len(query_index))
-    for start in range(0, len(query_index), _PAIRS):
-        part = slice(start, start + _PAIRS)
+    block = max(1, _NUMBERS // max(1, queries.shape[1]))
+    for start in range(0, len(query_index), block):
+        part = slice(start, start + block)
         left = queries[query_index[part]].astype(np.float64)
         right = products[product_index[part]].astype(np.float64)
         found[part] = np.einsum("ud,ud->u", left, right)
