@@ -10,7 +10,7 @@ a cache keyed by content, model and revision, so an interrupted run goes on wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,23 +18,23 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench._io import digest, file_sha256, read_parquet, write_parquet
+from fashion_rq_bench._io import file_sha256
 from fashion_rq_bench._optional import require
-from fashion_rq_bench._progress import track
 from fashion_rq_bench.builders.catalog.text import product_text
 from fashion_rq_bench.errors import CatalogError, ConfigError
 from fashion_rq_bench.retrievers.encoders import (
     EncoderConfig,
+    Role,
     SentenceEncoder,
     TextEncoder,
     Vectors,
-    check_vectors,
     load_text_encoder,
     unit_rows,
 )
+from fashion_rq_bench.retrievers.vectors import encode_texts
 from fashion_rq_bench.schema import embeddings_schema
 
-__all__ = ["EmbeddingConfig", "embed", "vectors_of"]
+__all__ = ["EmbeddingConfig", "embed"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,6 @@ class EmbeddingConfig:
         modality: "text", "image", or "fused" (sum of L2-normalised halves).
         revision: the model's revision on the Hub; None takes the encoder's pinned default.
         batch_size: texts or images per forward pass.
-        shard_rows: distinct items per cached shard.
         missing_image: "error", or "text" to use a product's text alone where its image is absent.
         trust_remote_code: run code that the model's repository ships. Off unless asked for.
         dim: dimensions of the LSA projection; other encoders have their own.
@@ -57,18 +56,14 @@ class EmbeddingConfig:
     modality: Literal["text", "image", "fused"] = "text"
     revision: str | None = None
     batch_size: int = 64
-    shard_rows: int = 2048
     missing_image: Literal["error", "text"] = "error"
     trust_remote_code: bool = False
     dim: int = 256
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.shard_rows < 1:
-            raise ConfigError(
-                "embedding.batch_size and embedding.shard_rows must be at least 1.",
-                given=(self.batch_size, self.shard_rows),
-            )
+        if self.batch_size < 1:
+            raise ConfigError("embedding.batch_size must be at least 1.", given=self.batch_size)
         if self.modality != "text" and self.encoder in ("lsa", "minilm"):
             raise ConfigError(
                 f"The encoder {self.encoder!r} reads text only.",
@@ -99,19 +94,14 @@ def embed(
     texts = product_text(catalog).to_pylist() if config.modality != "image" else []
     encoder = load_text_encoder(config.encoder, corpus=texts, config=_encoder_config(config))
     if config.modality == "text":
-        vectors = _text_vectors(texts, encoder, config, cache)
+        vectors = encode_texts(encoder, texts, "document", cache=cache)
     else:
         vectors = _image_vectors(catalog, encoder, config, cache, images)
         if config.modality == "fused":
-            vectors = unit_rows(vectors) + unit_rows(_text_vectors(texts, encoder, config, cache))
+            vectors = unit_rows(vectors) + unit_rows(
+                encode_texts(encoder, texts, "document", cache=cache)
+            )
     return _table(catalog["product_id"], unit_rows(vectors))
-
-
-def vectors_of(embeddings: pa.Table) -> Vectors:
-    """The (N, d) float32 matrix of an embeddings (or strings) table."""
-    column = embeddings["vector"].combine_chunks()
-    width = column.type.list_size
-    return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width).astype(np.float32)
 
 
 def _encoder_config(config: EmbeddingConfig) -> EncoderConfig:
@@ -124,14 +114,24 @@ def _encoder_config(config: EmbeddingConfig) -> EncoderConfig:
     )
 
 
-def _text_vectors(
-    texts: Sequence[str], encoder: TextEncoder, config: EmbeddingConfig, cache: Path
-) -> Vectors:
-    unique, inverse = np.unique(np.asarray(texts, dtype=object), return_inverse=True)
-    keys = [str(text) for text in unique]
-    folder = cache / digest("text", encoder.identity)[:16]
-    rows = _in_shards(keys, keys, encoder.encode, config.shard_rows, folder, "embedding texts")
-    return rows[inverse]
+@dataclass(frozen=True)
+class _ImageTower:
+    """Encodes items written "SHA-256 path"; the hash makes a changed photo another item."""
+
+    encoder: SentenceEncoder
+    folder: Path
+    batch_size: int
+
+    @property
+    def identity(self) -> str:
+        return f"image of {self.encoder.identity}"
+
+    def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
+        opened = [_open_image(self.folder / item.partition(" ")[2]) for item in texts]
+        found = self.encoder.model.encode(
+            opened, batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True
+        )
+        return unit_rows(np.asarray(found))
 
 
 def _image_vectors(
@@ -147,32 +147,23 @@ def _image_vectors(
             "Image embeddings need the folder the images lie in.",
             fix="Give a catalog folder with images/, or use --modality text.",
         )
+    if not isinstance(encoder, SentenceEncoder):
+        raise ConfigError("This encoder reads text only.", given=encoder.name)
     names = catalog["image"].to_pylist()
     present = np.array([bool(name) and (images / name).is_file() for name in names])
     missing = int((~present).sum())
     if missing and (config.missing_image == "error" or config.modality == "image"):
         raise CatalogError(
             f"{missing:,} of {len(names):,} products have no image in {images}.",
-            fix="Complete the images, or use --modality fused with embedding.missing_image=text.",
+            fix="Complete the images, or use --modality fused with "
+            "--set embedding.missing_image=text.",
         )
-    paths = sorted({names[row] for row in np.flatnonzero(present)})
-    hashes = [file_sha256(images / path) for path in paths]
-    folder = cache / digest("image", encoder.identity)[:16]
-    if not isinstance(encoder, SentenceEncoder):
-        raise ConfigError("This encoder reads text only.", given=encoder.name)
-
-    def encode(batch: Sequence[str]) -> Vectors:
-        opened = [_open_image(images / path) for path in batch]
-        found = encoder.model.encode(
-            opened, batch_size=config.batch_size, show_progress_bar=False, convert_to_numpy=True
-        )
-        return np.asarray(found, dtype=np.float32)
-
-    rows = _in_shards(paths, hashes, encode, config.shard_rows, folder, "embedding images")
-    position = {path: row for row, path in enumerate(paths)}
-    vectors = np.zeros((len(names), rows.shape[1]), dtype=np.float32)
     where = np.flatnonzero(present)
-    vectors[where] = rows[[position[names[row]] for row in where]]
+    items = [f"{file_sha256(images / names[row])} {names[row]}" for row in where]
+    tower = _ImageTower(encoder, images, config.batch_size)
+    rows = encode_texts(tower, items, "document", cache=cache)
+    vectors = np.zeros((len(names), rows.shape[1]), dtype=np.float32)
+    vectors[where] = rows
     return vectors
 
 
@@ -187,28 +178,6 @@ def _open_image(path: Path) -> object:
             given=str(path),
             fix="Replace or delete the file; a deleted one counts as missing.",
         ) from error
-
-
-def _in_shards(
-    items: Sequence[str],
-    keys: Sequence[str],
-    encode: Callable[[Sequence[str]], Vectors],
-    shard_rows: int,
-    folder: Path,
-    what: str,
-) -> Vectors:
-    """Encode ``items`` shard by shard, reading those whose keys were encoded before."""
-    starts = range(0, len(items), shard_rows)
-    shards = []
-    for start in track(starts, what, total=len(items), unit=shard_rows):
-        part = slice(start, start + shard_rows)
-        path = folder / f"{digest(*keys[part])[:32]}.parquet"
-        if not path.is_file():
-            vectors = np.asarray(encode(items[part]), dtype=np.float32)
-            check_vectors(vectors, len(items[part]), vectors.shape[-1], what)
-            write_parquet(_table(pa.array(keys[part], pa.string()), vectors), path)
-        shards.append(vectors_of(read_parquet(path)))
-    return np.concatenate(shards)
 
 
 def _table(ids: pa.Array | pa.ChunkedArray, vectors: Vectors) -> pa.Table:

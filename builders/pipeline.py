@@ -310,7 +310,14 @@ class _Fills:
         queries = _table(done, "queries", "queries")
         encoder = load_text_encoder(self.config.text_encoder)
         pools = candidate_pools(catalog, ids, clusters, queries, self.config.tasks)
-        vectors = strings(catalog, queries, pools, encoder, reuse=_known_strings(self.config))
+        vectors = strings(
+            catalog,
+            queries,
+            pools,
+            encoder,
+            reuse=_known_strings(self.config),
+            cache=self.work / "cache",
+        )
         similarity = StringTable(vectors, encoder.name)
         made = tasks(catalog, ids, clusters, queries, similarity, self.config.tasks, pools=pools)
         for name in TASK_CONFIGS:

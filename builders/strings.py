@@ -9,23 +9,22 @@ pools is the same everywhere and needs no model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench._progress import track
 from fashion_rq_bench.builders.pools import Pools, pool_pairs
 from fashion_rq_bench.matching import catalog_strings, intent_strings, required_strings
-from fashion_rq_bench.retrievers.encoders import TextEncoder
+from fashion_rq_bench.retrievers.encoders import TextEncoder, unit_rows
+from fashion_rq_bench.retrievers.vectors import encode_texts
 from fashion_rq_bench.schema import strings_schema
 
 __all__ = ["KnownStrings", "compared_strings", "strings"]
-
-_BATCH = 1024
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,7 @@ def strings(
     encoder: TextEncoder,
     *,
     reuse: KnownStrings | None = None,
+    cache: Path | None = None,
 ) -> pa.Table:
     """Encode :func:`compared_strings`.
 
@@ -81,6 +81,7 @@ def strings(
         encoder: the edition's declared text encoder, of dimension d.
         reuse: vectors to take over where encoder and string are the same, so that a rebuild
             elsewhere gives the same bytes; those of another encoder are not used.
+        cache: folder of finished vectors, so that an interrupted run goes on.
 
     Returns:
         ``strings_schema(d)``, sorted by string.
@@ -95,7 +96,9 @@ def strings(
         place = pc.index_in(needed, value_set=reuse.table["string"].combine_chunks())
         known = np.asarray(place.is_valid())
         vectors[known] = _matrix(reuse.table)[np.asarray(place.drop_null())]
-    vectors[~known] = _encode(needed.filter(pa.array(~known)).to_pylist(), encoder)
+    missing = needed.filter(pa.array(~known)).to_pylist()
+    if missing:
+        vectors[~known] = unit_rows(encode_texts(encoder, missing, "document", cache=cache))
     flat = pa.array(vectors.ravel(), pa.float16())
     columns = [needed, pa.FixedSizeListArray.from_arrays(flat, encoder.dim)]
     return pa.table(columns, schema=strings_schema(encoder.dim))
@@ -104,16 +107,3 @@ def strings(
 def _matrix(table: pa.Table) -> np.ndarray[Any, np.dtype[np.float16]]:
     flat = np.asarray(table["vector"].combine_chunks().flatten(), dtype=np.float16)
     return flat.reshape(len(table), -1)
-
-
-def _encode(texts: Sequence[str], encoder: TextEncoder) -> np.ndarray[Any, np.dtype[np.float16]]:
-    """Unit vectors as float16; texts of like length go together, which saves padding."""
-    vectors = np.empty((len(texts), encoder.dim), dtype=np.float16)
-    order = sorted(range(len(texts)), key=lambda row: (len(texts[row]), texts[row]))
-    starts = range(0, len(order), _BATCH)
-    for start in track(starts, "encoding strings", unit=_BATCH):
-        rows = order[start : start + _BATCH]
-        raw = np.asarray(encoder.encode([texts[row] for row in rows]), dtype=np.float64)
-        norms = np.linalg.norm(raw, axis=1, keepdims=True)
-        vectors[rows] = raw / np.where(norms > 0, norms, 1.0)
-    return vectors
