@@ -132,7 +132,7 @@ def evaluate(
 
 def _results_folder(edition: Path) -> Path:
     inside_package = Path(__file__).parent in edition.resolve().parents
-    return Path("out/results") if inside_package else edition / ".work" / "results"
+    return Path("out/results") if inside_package else edition / "results"
 
 
 def describe(edition: str) -> Shown:

@@ -199,6 +199,10 @@ def publish(
     _print(_cli.publish(edition, repo, private), as_json)
 
 
+_PIPED_WIDTH = 120
+"""Columns of tables that go to a file or a pipe, where there is no terminal to ask."""
+
+
 def _print(shown: _cli.Shown, as_json: bool) -> None:
     if as_json:
         from fashion_rq_bench._io import to_json
@@ -207,7 +211,7 @@ def _print(shown: _cli.Shown, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
     for part in shown.parts:
         console.print(part)
 
