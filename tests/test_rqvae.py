@@ -93,7 +93,12 @@ def data() -> tuple[np.ndarray, pa.Table, list]:
 
 
 def test_quantisation_follows_equation_2() -> None:
-    model = RQVAE(4, RQVAEConfig(hidden=(), latent=2, levels=2, labels=((), ()), codebook_size=2))
+    model = RQVAE(
+        4,
+        RQVAEConfig(
+            hidden=(), latent=2, levels=2, labels=((), ()), exclusivity=(0.0,), codebook_size=2
+        ),
+    )
     with torch.no_grad():
         model.codebooks[0].copy_(torch.tensor([[0.0, 0.0], [1.0, 1.0]]))
         model.codebooks[1].copy_(torch.tensor([[0.5, 0.0], [0.0, -0.5]]))
@@ -154,7 +159,7 @@ def test_learns_a_planted_hierarchy(data) -> None:
     leaf = found["levels"][2]
     assert leaf["qualifying"]["purity"] > 0.95
     assert leaf["coverage"] > 0.5
-    assert leaf["attributes"]["base_color"]["qualifying"]["purity"] > 0.8
+    assert leaf["attributes"]["base_color"]["qualifying"]["purity"] > 0.5  # four colours
     errors = [epoch["held_out_error"] for epoch in model.history]
     assert errors[-1] < errors[0]
 
@@ -280,8 +285,8 @@ def test_early_stop_needs_both_to_stall() -> None:
         {"exclusivity": (0.0,)},
         {"bf16": True},
         {"held_out": 0.0},
-        {"levels": 1, "labels": (("article_type",),)},
-        {"levels": 4, "labels": ((), ("article_type",), (), ("usage",))},
+        {"levels": 1, "labels": (("article_type",),), "exclusivity": (0.01,)},
+        {"levels": 4, "labels": ((), ("article_type",), (), ("usage",)), "exclusivity": (0.01,)},
         {"settle": 0.0},
     ],
 )

@@ -66,8 +66,8 @@ class RQVAEConfig:
         epochs: passes over the catalog.
         min_steps: lower bound of optimiser steps; small catalogs get more epochs.
         settle: share of the steps spent on the plain autoencoder before the codebooks start.
-        restart: share of the steps after which k-means places the codebooks anew, on latents
-            that the exclusivity loss has shaped by then; 0 for never.
+        restarts: shares of the steps after which k-means places the codebooks anew, on latents
+            that the exclusivity loss has shaped by then.
         revive_below: codes chosen less often than this share of an even use move, after each epoch,
             to where items are; 0 moves only codes that nothing chose.
         batch_size: at most a quarter of the catalog.
@@ -89,16 +89,16 @@ class RQVAEConfig:
     items_per_prefix: int = 10
     hidden: tuple[int, ...] = (256,)
     latent: int = 32
-    beta: float = 0.25
+    beta: float = 0.1
     temperature: float = 0.07
-    exclusivity: tuple[float, ...] = (0.015,)
+    exclusivity: tuple[float, ...] = (0.06, 0.03, 0.02)
     gradient: str = "straight-through"
     labels: Labels = DEFAULT_LABELS
     epochs: int = 20
     min_steps: int = 800
     settle: float = 0.1
-    restart: float = 0.75
-    revive_below: float = 0.1
+    restarts: tuple[float, ...] = (0.3, 0.45)
+    revive_below: float = 0.25
     batch_size: int = 1024
     learning_rate: float = 3e-3
     weight_decay: float = 1e-4
@@ -157,10 +157,19 @@ class RQVAEConfig:
         for name in positive:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name} must be positive.", given=getattr(self, name))
-        shares = ("settle", "restart", "revive_below", "warmup", "held_out", "min_perplexity", "min_coverage")
+        shares = (
+            "settle",
+            "revive_below",
+            "warmup",
+            "held_out",
+            "min_perplexity",
+            "min_coverage",
+        )
         for name in shares:
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} is a share in [0, 1).", given=getattr(self, name))
+        if any(not 0 < share < 1 for share in self.restarts):
+            raise ConfigError("restarts are shares in (0, 1).", given=self.restarts)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -177,8 +186,10 @@ class RQVAEConfig:
             labels=PAPER_LABELS,
             exclusivity=(0.05,),
             gradient="codebook",
+            beta=0.25,
+            revive_below=0.0,
             learning_rate=1e-3,
-            restart=0.0,
+            restarts=(),
         )
 
     def as_dict(self) -> dict[str, object]:

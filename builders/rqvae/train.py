@@ -147,7 +147,7 @@ class Run:
         self.per_epoch = len(self.rows) // config.batch_size
         self.epochs = max(config.epochs, math.ceil(config.min_steps / self.per_epoch))
         self.settled = max(1, round(config.settle * self.epochs))
-        self.restart = round(config.restart * self.epochs)
+        self.restarts = {round(share * self.epochs) for share in config.restarts}
         torch.manual_seed(config.seed)
         self.model = RQVAE(data.shape[1], config)
         self.optimiser = torch.optim.AdamW(
@@ -178,7 +178,7 @@ class Run:
 
     def _epoch(self, epoch: int) -> None:
         quantised = epoch >= self.settled
-        if epoch in (self.settled, self.restart):
+        if epoch == self.settled or epoch in self.restarts:
             self._start_codebooks()
         order = torch.randperm(len(self.rows), generator=self._generator(1, epoch))
         batches = self.rows[order][: self.per_epoch * self.config.batch_size].view(

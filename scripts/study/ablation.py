@@ -63,7 +63,7 @@ SETTINGS: dict[str, RQVAEConfig | None] = {
     "paper": replace(DEFAULT, recipe="paper"),
     "paper's encoder": replace(DEFAULT, hidden=(512, 256, 128)),
     "codebook gradient only": replace(DEFAULT, gradient="codebook"),
-    "codebooks placed once": replace(DEFAULT, restart=0.0),
+    "codebooks placed once": replace(DEFAULT, restarts=()),
 }
 """The rows of the tables, most wanted first; None is plain residual k-means."""
 
