@@ -48,7 +48,7 @@ from fashion_rq_bench.retrievers.encoders import load_text_encoder
 from fashion_rq_bench.schema import CORPUS, SEMANTIC_IDS, TASK_CONFIGS
 from fashion_rq_bench.similarity import StringTable
 
-__all__ = ["STAGES", "BuildConfig", "BuildResult", "build"]
+__all__ = ["STAGES", "BuildConfig", "BuildResult", "StageRun", "build"]
 
 Folders = Mapping[str, Path]
 
@@ -364,7 +364,7 @@ class _Fills:
             edition.verify()
         except EditionError:
             return False
-        return edition.id == read_json(folder / "id.json")["id"]
+        return edition.id == str(read_json(folder / "id.json")["id"])
 
 
 def _table(done: Folders, stage: str, name: str) -> pa.Table:

@@ -7,7 +7,7 @@ Out: the same items, with a rich bar where a terminal shows it, and nothing othe
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
 __all__ = ["track"]
@@ -38,7 +38,7 @@ def track(
         TimeRemainingColumn,
     )
 
-    size = len(items) * unit if total is None and hasattr(items, "__len__") else total
+    size = len(items) * unit if total is None and isinstance(items, Sized) else total
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

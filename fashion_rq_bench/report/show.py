@@ -17,7 +17,16 @@ from fashion_rq_bench.errors import InputError
 __all__ = ["show"]
 
 _ITEMS = 8
-_COLUMNS = ["product_id", "title", "article_type", "brand", "base_color", "gender", "usage", "price"]
+_COLUMNS = [
+    "product_id",
+    "title",
+    "article_type",
+    "brand",
+    "base_color",
+    "gender",
+    "usage",
+    "price",
+]
 
 
 def show(
