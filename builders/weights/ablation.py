@@ -110,9 +110,7 @@ def score_pairs(
     return logits[inverse]
 
 
-def differences(
-    oracle: Oracle, observed: Observations, n_products: int
-) -> tuple[Logits, Logits]:
+def differences(oracle: Oracle, observed: Observations, n_products: int) -> tuple[Logits, Logits]:
     """Δ_i = s(q_i, x_1) − s(q_i, x_2) (Eq. 8), and the same for the null queries; (M,) each."""
     asked = [observed.query, observed.query, observed.null_query, observed.null_query]
     shown = [observed.first, observed.second] * 2

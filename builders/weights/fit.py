@@ -98,7 +98,12 @@ def find_observations(
         counts[name] = count_pairs(groups)
         pairs = disjoint_pairs(groups, rng)
         one = observations(
-            pairs, name, index, products, sides, rng,
+            pairs,
+            name,
+            index,
+            products,
+            sides,
+            rng,
             queries_per_twin=config.ablation.queries_per_twin,
         )
         found.append(_at_most(one, config.ablation.max_twins, rng))

