@@ -157,7 +157,9 @@ def answer(queries: list[str], messages: list[dict[str, str]]) -> dict[str, Any]
         "delta_vs_parent": "Narrower in colour and brand.",
         "delta_vs_siblings": "Other brands.",
         "validation_checks": ["each type has its search"],
-        "coverage_map": {kind: query for kind, query in covered.items() if query},
+        "coverage_map": [
+            {"product_type": kind, "query": query} for kind, query in covered.items() if query
+        ],
     }
 
 

@@ -100,10 +100,16 @@ def test_a_ready_answer_inside_a_string_is_no_answer() -> None:
     assert parse_answer(whole[:-3], cut=True).queries == BOTH[:1]
 
 
-def test_the_coverage_map() -> None:
-    text = '{"user_queries": ["red running shoes"], "coverage_map": {"Shoes": "red running shoes"}}'
+@pytest.mark.parametrize(
+    "written",
+    ['{"Shoes": "red running shoes"}', '[{"product_type": "Shoes", "query": "red running shoes"}]'],
+)
+def test_the_coverage_map(written: str) -> None:
+    text = f'{{"user_queries": ["red running shoes"], "coverage_map": {written}}}'
     assert parse_answer(text).coverage == {"Shoes": "red running shoes"}
     assert parse_answer(f"Well: {text}").coverage == {"Shoes": "red running shoes"}
+    assert parse_answer(f"Well: {text}").queries == ("red running shoes",)
+    assert parse_answer(text[:-4], cut=True).queries == ("red running shoes",)
 
 
 def test_an_enormous_answer_ends_somewhere() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from fashion_rq_bench.errors import ConfigError
@@ -132,3 +133,9 @@ class LLMConfig:
             "structured": self.structured,
             "max_output_tokens": self.max_output_tokens,
         }
+
+    @property
+    def published(self) -> dict[str, object]:
+        """:attr:`identity` for a report, where a model's folder goes by its name alone."""
+        folder = self.backend == "transformers" and Path(self.model).is_dir()
+        return {**self.identity, "model": Path(self.model).name if folder else self.model}

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -28,11 +27,9 @@ _SHOWN = 50
 
 def run_report(table: pa.Table, verdict: Verdict, config: LLMConfig) -> dict[str, Any]:
     """How the queries were made and how good they are."""
-    folder = config.backend == "transformers" and Path(config.model).is_dir()
-    model = Path(config.model).name if folder else config.model  # no path of this machine
     return {
         "generator": "llm",
-        "parameters": {**config.identity, "model": model},
+        "parameters": config.published,
         "prompt_version": PROMPT_VERSION,
         "queries": len(table),
         "sources": dict(sorted(Counter(table["source"].to_pylist()).items())),

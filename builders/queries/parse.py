@@ -139,7 +139,11 @@ def _items(value: Any) -> Iterator[Any]:
 
 
 def _coverage(value: Any) -> dict[str, str]:
+    """The coverage map, given as pairs or as an object."""
     found = value.get("coverage_map") if isinstance(value, dict) else None
+    if isinstance(found, list):
+        pairs = [one for one in found if isinstance(one, dict)]
+        found = {str(one.get("product_type")): one.get("query") for one in pairs}
     if not isinstance(found, dict):
         return {}
     return {key: item for key, item in found.items() if isinstance(item, str)}
@@ -194,11 +198,10 @@ def _is_cut(text: str, last: Any) -> bool:
 
 def _repaired_coverage(text: str, cut: bool) -> dict[str, str]:
     """The coverage map, if its end is there."""
-    place = text.find("coverage_map")
-    opened = text.find("{", place)
-    if place < 0 or opened < 0 or (cut and "}" not in text[opened:]):
+    opened = re.search(r"coverage_map\W*?([\[{])", text)
+    if opened is None or (cut and not re.search(r"[\]}]", text[opened.end() :])):
         return {}
-    return _coverage({"coverage_map": _repair(text[opened:])})
+    return _coverage({"coverage_map": _repair(text[opened.start(1) :])})
 
 
 # ---------------------------------------------------------------- plain text

@@ -71,7 +71,7 @@ Answer with one JSON object and nothing else:
  "delta_vs_parent": what makes it narrower than the group around it,
  "delta_vs_siblings": what sets it apart from its neighbours,
  "validation_checks": list of strings, how each rule 3 and rule 4 is met,
- "coverage_map": object from product type to the search that covers it}"""
+ "coverage_map": list of {"product_type": ..., "query": the search that covers it}}"""
 
 _REQUEST = """\
 <evidence>
@@ -98,6 +98,11 @@ _REASONS = {
 }
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
+_COVERED = {
+    "type": "object",
+    "properties": {"product_type": {"type": "string"}, "query": {"type": "string"}},
+    "required": ["product_type", "query"],
+}
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -106,11 +111,12 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
         "delta_vs_parent": {"type": "string"},
         "delta_vs_siblings": {"type": "string"},
         "validation_checks": _STRINGS,
-        "coverage_map": {"type": "object", "additionalProperties": {"type": "string"}},
+        "coverage_map": {"type": "array", "items": _COVERED},
     },
     "required": ["user_queries"],
 }
-"""JSON schema of an answer. Only the searches are required, since only they are used."""
+"""JSON schema of an answer. Only the searches are required, since only they are used. The map is a
+list of pairs: several servers refuse objects whose keys are not known beforehand."""
 
 _SAID = {
     "master_category": "department",
