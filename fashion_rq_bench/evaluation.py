@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from fashion_rq_bench import __version__
 from fashion_rq_bench._io import digest
-from fashion_rq_bench._progress import track
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, ModelError
 from fashion_rq_bench.pools import Collection
@@ -77,11 +76,11 @@ class EvaluationResult:
     folder: Path
     runs: tuple[ModelRun, ...]
 
-    def table(self) -> Table:
-        """A table like the paper's Table 2, for the terminal."""
+    def table(self, *, consistent: bool = False) -> Table:
+        """A table like the paper's Table 2, for the terminal; or of the consistent form."""
         from fashion_rq_bench.report.tables import evaluation_table
 
-        return evaluation_table(self)
+        return evaluation_table(self, consistent=consistent)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the per-query values, JSON-able; an undefined mean is NaN with n = 0."""
@@ -137,7 +136,7 @@ def evaluate(
     opened = edition if isinstance(edition, Edition) else Edition.open(edition)
     collection: Collection | None = None
     runs = []
-    for retriever in track(retrievers, "scoring"):
+    for retriever in retrievers:
         key = RunKey(opened.id, retriever.name, model_id(retriever))
         table = load(out, key)
         reused = table is not None

@@ -15,7 +15,7 @@ import pyarrow.dataset as ds
 import pytest
 from rich.console import Console
 
-from fashion_rq_bench import evaluation
+from fashion_rq_bench import evaluation, judgements
 from fashion_rq_bench._io import to_json
 from fashion_rq_bench.consistency import chance
 from fashion_rq_bench.edition import Edition
@@ -420,6 +420,31 @@ def test_a_model_that_built_the_hierarchy_is_marked(tmp_path: Path) -> None:
     assert [run.at_home for run in result.runs] == [False, True, False, False]
     assert "competes at home" in text_of(result)
     assert "lsa †" in text_of(result)
+
+
+def test_the_consistent_form_has_a_table_of_its_own(edition: Edition, tmp_path: Path) -> None:
+    result = evaluate(["bm25"], edition, out=tmp_path)
+    out = io.StringIO()
+    Console(file=out, width=80).print(result.table(consistent=True))
+    assert "consistent form" in out.getvalue()
+    assert "Rel" not in out.getvalue()
+    value = result.runs[0].means["ranking"]["consistent_ndcg@10"].value
+    assert f"{value:.4f}"[1:] in out.getvalue()
+
+
+def test_the_embedded_edition_needs_no_encoder_to_be_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    try:
+        collection = Collection.read(Edition.open("mini"))
+    except EditionError:
+        pytest.skip("the embedded edition is not built yet")
+
+    def refuse(_: object) -> None:
+        raise AssertionError("a string is missing from the edition")
+
+    monkeypatch.setattr(judgements, "_declared_encoder", refuse)
+    assert np.isfinite(judge(collection).matches.rel).any()
 
 
 def test_only_the_tasks_asked_for_are_reported(edition: Edition, tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from fashion_rq_bench.scoring import CONSISTENT
+
 if TYPE_CHECKING:
     from fashion_rq_bench.evaluation import EvaluationResult, ModelRun
 
@@ -45,15 +47,26 @@ _TITLES = {"floor": "random floor", "reference": "oracle"}
 _HOME = " †"
 
 
-def evaluation_table(result: EvaluationResult) -> Table:
+def evaluation_table(result: EvaluationResult, *, consistent: bool = False) -> Table:
     """Table 2 for one edition.
 
-    Every figure is a mean over queries (consistency: over paraphrase groups; macro-F1: over the
-    four classes), in [0, 1]; "–" is undefined.
+    Every figure is a mean over queries (T2: over pairs; consistency: over paraphrase groups;
+    macro-F1: over the four classes), in [0, 1]; "–" is undefined.
+
+    Args:
+        result: the evaluation.
+        consistent: the form that leaves out lower-tier pairs which satisfy every wish.
     """
     columns = [column for column in COLUMNS if column.task in result.tasks]
+    if consistent:
+        columns = [
+            column._replace(metric=CONSISTENT + column.metric)
+            for column in columns
+            if column.metric != "rel"
+        ]
+    form = ", consistent form" if consistent else ""
     table = Table(
-        title=f"{escape(result.edition_name)} (edition {result.edition_id[:12]})",
+        title=f"{escape(result.edition_name)} (edition {result.edition_id[:12]}{form})",
         title_justify="left",
         caption=_caption(result),
         caption_justify="left",

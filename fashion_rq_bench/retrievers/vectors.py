@@ -62,9 +62,10 @@ def encode_texts(
     position = {text: row for row, text in enumerate(sorted(set(texts), key=_length_first))}
     distinct = list(position)
     folder = None if cache is None else cache / digest(encoder.identity, role)[:16]
+    starts = range(0, len(distinct), SHARD)
     shards = [
         _shard(encoder, distinct[start : start + SHARD], role, folder)
-        for start in track(range(0, len(distinct), SHARD), f"encoding {role} texts")
+        for start in track(starts, f"encoding {role} texts", total=len(distinct), unit=SHARD)
     ]
     if not shards:
         return encoder.encode([], role)
