@@ -28,7 +28,7 @@ __all__ = [
 
 Logits = NDArray[np.float64]
 Oracle = Callable[[NDArray[np.int64], NDArray[np.int64]], Logits]
-"""Logits of (query, product) pairs given by their positions, shape (P,); higher is more relevant."""
+"""Logits of (query, product) pairs given by position, shape (P,); higher is more relevant."""
 
 TIERS = ("high", "moderate", "low", "insufficient")
 _HIGH_N, _MODERATE_N, _LEAST_N = 100, 30, 10
@@ -141,11 +141,12 @@ def effect(
     if not n:
         nothing = (float("nan"),) * 6
         return AttributeEffect(observed.attribute, 0, 0, *nothing, False, TIERS[-1])
-    sums = np.bincount(observed.twin, delta, n_twins)
+    sums = np.bincount(observed.twin, delta, n_twins).astype(np.float64)
     sizes = np.bincount(observed.twin, minlength=n_twins).astype(np.float64)
     mean = float(delta.mean())
     low, high = _interval(sums, sizes, config, rng)
-    p_value = _sign_flip(np.bincount(observed.twin, delta - null, n_twins), config.bootstrap, rng)
+    beyond_null = np.bincount(observed.twin, delta - null, n_twins).astype(np.float64)
+    p_value = _sign_flip(beyond_null, config.bootstrap, rng)
     return AttributeEffect(
         attribute=observed.attribute,
         n=n,

@@ -60,7 +60,9 @@ def blend(ablation: Mapping[str, float], ridge: Mapping[str, float]) -> Blend:
         )
     both = ~np.isnan(estimates).any(axis=0)
     clipped = np.clip(estimates, 0.0, None)
-    shares = np.stack([_normalised(one, both, side) for one, side in zip(clipped, _SIDES)])
+    shares = np.stack(
+        [_normalised(one, both, side) for one, side in zip(clipped, _SIDES, strict=True)]
+    )
     known = ~np.isnan(shares)
     mean = np.full(len(names), np.nan)
     np.divide(np.where(known, shares, 0.0).sum(axis=0), known.sum(axis=0), mean, where=known.any(0))
@@ -83,7 +85,8 @@ def _normalised(
             fix="Check that the oracle was trained (see its ROC-AUC and the sanity set), and that "
             "enough pairs were scored.",
         )
-    return clipped / total
+    shares: NDArray[np.float64] = clipped / total
+    return shares
 
 
 def _agreement(estimates: NDArray[np.float64]) -> float:

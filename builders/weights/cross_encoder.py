@@ -3,8 +3,8 @@
 In:  tables of (query, text, relevant) pairs for training and validation.
 Out: a model folder of safetensors; its loss, ROC-AUC and Brier score; logits of any pairs.
 
-The base is any encoder; a mean over its tokens and one linear layer give the logit. Only safetensors
-are read or written, and code from a model's repository is never run.
+The base is any encoder; a mean over its tokens and one linear layer give the logit. Only
+safetensors are read or written, and code from a model's repository is never run.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _labels(pairs: pa.Table) -> NDArray[np.float64]:
             raise InputError(
                 f"Pairs for a cross-encoder need a column {name!r}.", given=pairs.column_names
             )
-    labels = pairs["relevant"].to_numpy().astype(np.float64)
+    labels: NDArray[np.float64] = pairs["relevant"].to_numpy().astype(np.float64)
     if not len(labels) or not np.isin(labels, (0.0, 1.0)).all():
         raise InputError("There must be pairs, and relevant must be 0 or 1.", given=len(labels))
     return labels

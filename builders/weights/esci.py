@@ -54,14 +54,14 @@ PAIRS = pa.schema(
 )
 """Pairs to train a cross-encoder on, of ESCI or of anyone's own logs. ``label`` may be null."""
 
-FASHION_WORDS = tuple(
-    "dress shirt tshirt blouse top tunic sweater cardigan hoodie sweatshirt jacket coat blazer vest "
-    "jeans trousers pants leggings shorts skirt suit tuxedo romper jumpsuit saree kurta lingerie bra "
-    "panty underwear boxer pajama nightgown robe swimsuit bikini sock stocking shoe sneaker boot "
-    "sandal heel loafer slipper handbag purse wallet backpack clutch tote belt scarf shawl glove hat "
-    "cap beanie tie watch bracelet necklace earring ring jewelry sunglasses apparel clothing "
-    "footwear".split()
-)
+_WORDS = """
+dress shirt tshirt blouse top tunic sweater cardigan hoodie sweatshirt jacket coat blazer vest
+jeans trousers pants leggings shorts skirt suit tuxedo romper jumpsuit saree kurta lingerie bra
+panty underwear boxer pajama nightgown robe swimsuit bikini sock stocking shoe sneaker boot
+sandal heel loafer slipper handbag purse wallet backpack clutch tote belt scarf shawl glove hat
+cap beanie tie watch bracelet necklace earring ring jewelry sunglasses apparel clothing footwear
+"""
+FASHION_WORDS = tuple(_WORDS.split())
 """Words by which a product counts as fashion; the paper does not list its own."""
 
 _EXAMPLES = "shopping_queries_dataset_examples.parquet"

@@ -117,9 +117,13 @@ def _at_most(one: Observations, most: int | None, rng: np.random.Generator) -> O
         return one
     kept = np.isin(one.twin, rng.choice(n_twins, size=most, replace=False))
     twin = np.unique(one.twin[kept], return_inverse=True)[1]
-    fields = (one.query, one.first, one.second)
     return Observations(
-        one.attribute, *(values[kept] for values in fields), twin, one.null_query[kept]
+        one.attribute,
+        one.query[kept],
+        one.first[kept],
+        one.second[kept],
+        twin,
+        one.null_query[kept],
     )
 
 

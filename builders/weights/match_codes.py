@@ -4,9 +4,9 @@ In:  intents, a catalog, pairs of positions in them.
 Out: the codes f_a = 1 (match), 0 (mismatch), 0.5 (unspecified by query or product); and every
      product's values as integer keys, equal where two products agree.
 
-Queries and products are canonicalised by the comparators themselves, so a match here is what R(q, p)
-calls one; only grades between the two are dropped. Text that stands in for a missing value does not
-count as one.
+Queries and products are canonicalised by the comparators themselves, so a match here is what
+R(q, p) calls one; only grades between the two are dropped. Text that stands in for a missing value
+does not count as one.
 """
 
 from __future__ import annotations

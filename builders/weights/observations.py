@@ -161,7 +161,8 @@ def _tells_apart(
         match_codes(index.intents, products, query, side, index.config) for side in (first, second)
     )
     others = np.delete(np.minimum(one, two), at, axis=1)
-    return (one[:, at] == 1.0) & (two[:, at] == 0.0) & (others > 0.0).all(axis=1)
+    apart: NDArray[np.bool_] = (one[:, at] == 1.0) & (two[:, at] == 0.0)
+    return apart & np.asarray((others > 0.0).all(axis=1))
 
 
 _Ragged = tuple[Positions, Positions, Positions]

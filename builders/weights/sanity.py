@@ -4,8 +4,8 @@ In:  an oracle of texts; 100 examples of ours (``data/sanity.csv``) or a file of
 Out: the probability margin and the pairwise accuracy, and whether they pass the paper's thresholds.
 
 A file has the columns ``query``, ``attribute`` (what tells relevant from irrelevant), ``text``
-("name | brand | gender | color | materials | description") and ``relevant`` (1 or 0). Brands in ours
-are invented.
+("name | brand | gender | color | materials | description") and ``relevant`` (1 or 0). Brands in
+ours are invented.
 """
 
 from __future__ import annotations

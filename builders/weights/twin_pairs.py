@@ -110,4 +110,5 @@ def disjoint_pairs(twins: TwinGroups, rng: np.random.Generator) -> NDArray[np.in
     low = np.flatnonzero(position < half)
     first, second = order[low], order[low + np.repeat((sizes + 1) // 2, sizes)[low]]
     differ = twins.value[first] != twins.value[second]
-    return np.stack([twins.rows[first], twins.rows[second]], axis=1)[differ]
+    pairs: Keys = np.stack([twins.rows[first], twins.rows[second]], axis=1)[differ]
+    return pairs

@@ -1,0 +1,91 @@
+"""The study's table and plot (paper, Table 4).
+
+In:  an :class:`~fashion_rq_bench.study.Analysis`.
+Out: Markdown, and a picture of means with their intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from fashion_rq_bench._io import atomic_path
+from fashion_rq_bench._optional import require
+from fashion_rq_bench.study import HIGHEST, LOWEST, Analysis, ScaleResult
+
+__all__ = ["plot_study", "study_table"]
+
+
+def study_table(analysis: Analysis) -> str:
+    """The analysis as Markdown; a number that is not defined is a dash."""
+    lines = [
+        f"{analysis.n_raters} raters, {analysis.n_queries} queries; "
+        f"{len(analysis.unparseable)} unparseable, {analysis.missing} missing, "
+        f"{analysis.unknown} unknown answers.",
+        "",
+    ]
+    for one in analysis.scales:
+        lines += [*_scale_lines(one), *_flag_lines(analysis.flagged[one.scale]), ""]
+    return "\n".join(lines)
+
+
+def _scale_lines(one: ScaleResult) -> list[str]:
+    lines = [f"### {one.scale}", "", "| source | n | mean | interval |", "|---|---|---|---|"]
+    for m in one.means:
+        cells = (_cell(m.source), str(m.n), _number(m.mean), f"{_number(m.low)}, {_number(m.high)}")
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"Cronbach's α {_number(one.alpha, 3)} over {one.alpha_complete} complete rows "
+        f"({one.alpha_dropped} dropped). Kruskal–Wallis H {_number(one.h)}, p {_p(one.p_value)}, "
+        f"ε² {_number(one.epsilon_squared)}.",
+        "",
+        "| pair | U | p | p (Holm) | rank-biserial |",
+        "|---|---|---|---|---|",
+    ]
+    for c in one.comparisons:
+        pair = f"{_cell(c.first)} – {_cell(c.second)}"
+        mark = "*" if c.significant else ""
+        numbers = f"{_number(c.u, 1)} | {_p(c.p_value)} | {_p(c.p_holm)}{mark}"
+        lines.append(f"| {pair} | {numbers} | {_number(c.effect)} |")
+    return lines
+
+
+def _flag_lines(names: tuple[str, ...]) -> list[str]:
+    if not names:
+        return []
+    return ["", "Gave every query the same rating: " + ", ".join(map(_cell, names)) + "."]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _number(value: float, digits: int = 2) -> str:
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _p(value: float) -> str:
+    return "–" if math.isnan(value) else "< .001" if value < 0.001 else f"{value:.3f}"
+
+
+def plot_study(analysis: Analysis, path: Path) -> None:
+    """Draw each source's mean and interval, one panel per scale; the suffix gives the format.
+
+    Raises:
+        MissingDependencyError: without matplotlib.
+    """
+    figure_module = require("matplotlib.figure", "report")
+    figure = figure_module.Figure(figsize=(4 * len(analysis.scales), 3), layout="constrained")
+    panels = figure.subplots(1, len(analysis.scales), sharex=True, squeeze=False)[0]
+    for panel, one in zip(panels, analysis.scales, strict=True):
+        names = [m.source for m in one.means]
+        means = [m.mean for m in one.means]
+        reach = [[m.mean - m.low for m in one.means], [m.high - m.mean for m in one.means]]
+        panel.errorbar(means, range(len(names)), xerr=reach, fmt="o", capsize=4, color="black")
+        panel.set_yticks(range(len(names)), names, parse_math=False)
+        panel.set_xlim(LOWEST, HIGHEST)
+        panel.invert_yaxis()
+        panel.set_title(one.scale.replace("_", " "))
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)
