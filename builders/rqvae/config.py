@@ -59,7 +59,8 @@ class RQVAEConfig:
         latent: width of the quantised space.
         beta: weight of the commitment loss (equation 3).
         temperature: τ of the exclusivity loss (equation 4).
-        exclusivity: λ per level (one number is used for all levels); 0 switches it off.
+        exclusivity: λ per level (one number is used for all levels); 0 switches it off. Lowered in
+            proportion where a small catalog lowers K.
         gradient: "codebook" sends the exclusivity loss's gradient to the code vectors only,
             "straight-through" to the encoder as well.
         labels: label columns per level; "a+b" joins two attributes.
@@ -76,7 +77,8 @@ class RQVAEConfig:
         warmup: share of the steps that warm up.
         clip: largest norm of the gradient.
         held_out: share of the products kept from training, for the early stop.
-        patience: epochs without progress on held-out products before training stops.
+        patience: share of the epochs without progress on held-out products after which training
+            stops.
         bf16: run the encoder and decoder in bfloat16 while training (assignment is float32).
         seed: of everything random.
         min_perplexity: floor at every level, as a share of K; below it the build fails.
@@ -105,7 +107,7 @@ class RQVAEConfig:
     warmup: float = 0.05
     clip: float = 1.0
     held_out: float = 0.02
-    patience: int = 8
+    patience: float = 0.4
     bf16: bool = False
     seed: int = 0
     min_perplexity: float = 0.15

@@ -78,9 +78,13 @@ def resolve(config: RQVAEConfig, rows: int) -> RQVAEConfig:
             fix="Use a larger catalog; the synthetic one starts at 500 products.",
         )
     config = config.resolved()
+    size = _fitting_size(config, rows)
+    # With fewer codes more labels share one, and the same pull folds the codes into each other.
+    share = size / config.codebook_size
     return replace(
         config,
-        codebook_size=_fitting_size(config, rows),
+        codebook_size=size,
+        exclusivity=tuple(share * weight for weight in config.weights),
         batch_size=min(config.batch_size, rows // 4),
     )
 
@@ -156,6 +160,7 @@ class Run:
             weight_decay=config.weight_decay,
             fused=True,
         )
+        self.patience = max(2, round(config.patience * self.epochs))
         self.history = History()
         self.key = run_key(data, labels, config) if folder else ""
 
@@ -168,7 +173,7 @@ class Run:
         """Run all epochs that the checkpoint does not hold."""
         done = load_state(self, self.folder) if self.folder else 0
         for epoch in track(range(done, self.epochs), "training the quantiser"):
-            if self.history.stalled(self.config.patience):
+            if self.history.stalled(self.patience):
                 break
             self._epoch(epoch)
             if self.folder:
@@ -191,8 +196,7 @@ class Run:
         if quantised:
             seen = torch.cat(codes)
             self.history.epochs.append(self._look(batches.flatten(), seen))
-            if epoch < self.epochs - 1:  # a code moved after the last step would stay unsettled
-                self._revive(seen, epoch)
+            self._revive(seen, epoch)
 
     def _set_rate(self, step: int) -> None:
         total = self.epochs * self.per_epoch
@@ -222,16 +226,21 @@ class Run:
 
     @torch.no_grad()
     def _revive(self, codes: Tensor, epoch: int) -> None:
-        """Move codes that hardly any item chose onto residuals of random items."""
+        """Move codes that hardly any item chose onto residuals of items with crowded codes."""
         size = self.config.codebook_size
-        pick = torch.randperm(len(self.rows), generator=self._generator(2, epoch))[:size]
-        residuals = self.model.quantise(self.model.encoder(self.data[self.rows[pick]])).residuals
+        last = epoch == self.epochs - 1  # nothing settles any more: only codes without any item
+        rare = 0.0 if last else self.config.revive_below * len(codes) / size
+        generator = self._generator(2, epoch)
+        pick = torch.randperm(len(self.rows), generator=generator)[: 16 * size]
+        found = self.model.quantise(self.model.encoder(self.data[self.rows[pick]]))
         for level, codebook in enumerate(self.model.codebooks):
             used = torch.bincount(codes[:, level], minlength=size)
-            rare = self.config.revive_below * len(codes) / size
             dead = (used <= rare).nonzero().flatten()[: len(pick)]
-            codebook[dead] = residuals[level][: len(dead)]
-            self._forget(codebook, dead)
+            if len(dead):
+                crowd = used[found.codes[:, level]].double() + 1e-9
+                items = torch.multinomial(crowd, len(dead), generator=generator)
+                codebook[dead] = found.residuals[level][items]
+                self._forget(codebook, dead)
 
     def _forget(self, codebook: Tensor, codes: Tensor) -> None:
         """Clear AdamW's moments of code vectors that were moved by hand."""
