@@ -388,6 +388,45 @@ def test_a_hub_model_that_cannot_be_had() -> None:
         _ = resolve("nobody/no-such-model").identity
 
 
+def test_a_hub_model_is_named_by_its_commit_and_downloads_no_pickles(
+    minilm_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    commit = "0123abcd"
+    shutil.copytree(minilm_folder, tmp_path / commit)
+    asked: dict[str, object] = {}
+
+    def download(name: str, **settings: object) -> str:
+        asked.update(settings, name=name)
+        return str(tmp_path / commit)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    config = EncoderConfig(revision="v1")
+    assert resolve("owner/model", config=config).identity.startswith(f"owner/model@{commit}#")
+    assert (asked["name"], asked["revision"]) == ("owner/model", "v1")
+    assert {"*.bin", "*.pt", "*.pkl"} <= set(asked["ignore_patterns"])
+
+
+@pytest.mark.data
+def test_bm25_on_the_real_catalog_is_quick(shared_data: Path) -> None:
+    import time
+
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(shared_data / "myntra-catalog.parquet")
+    titles = [title or "" for title in table["productDisplayName"].to_pylist()]
+    rng = np.random.default_rng(0)
+    queries = [titles[row].lower() for row in rng.integers(0, len(titles), 2477)]
+    q, p = np.repeat(np.arange(2477), 15), rng.integers(0, len(titles), 2477 * 15)
+    start = time.process_time()
+    found = bm25_pairs(titles, queries, q, p)
+    assert time.process_time() - start < 10
+    assert found.shape == (2477 * 15,)
+    assert found.min() == 0.0
+    assert found.max() > 5.0
+
+
 def test_lsa_on_a_collection_prefers_exact_products(collection: Collection) -> None:
     scores = Dense("lsa").score(collection)[collection.pairs.rows["ranking"]]
     grades = collection.task("ranking").grades
