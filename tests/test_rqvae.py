@@ -249,7 +249,7 @@ def test_small_catalogs_get_fewer_codes() -> None:
     assert resolve(config, 44_446).codebook_size == 64
     assert resolve(config, 1_000).codebook_size == 10
     ratios = [a / b for a, b in zip(resolve(config, 1_000).weights, config.weights, strict=True)]
-    assert ratios == pytest.approx([10 / 64] * 3)  # fewer codes, a gentler pull
+    assert ratios == pytest.approx([(10 / 64) ** 2] * 3)  # fewer codes, a gentler pull
     assert resolve(replace(config, items_per_prefix=0), 1_000).codebook_size == 64
     with pytest.raises(InputError, match="at least"):
         resolve(config, 30)

@@ -59,8 +59,8 @@ class RQVAEConfig:
         latent: width of the quantised space.
         beta: weight of the commitment loss (equation 3).
         temperature: τ of the exclusivity loss (equation 4).
-        exclusivity: λ per level (one number is used for all levels); 0 switches it off. Lowered in
-            proportion where a small catalog lowers K.
+        exclusivity: λ per level (one number is used for all levels); 0 switches it off. Lowered
+            by the square of the ratio where a small catalog lowers K.
         gradient: "codebook" sends the exclusivity loss's gradient to the code vectors only,
             "straight-through" to the encoder as well.
         labels: label columns per level; "a+b" joins two attributes.
@@ -107,7 +107,7 @@ class RQVAEConfig:
     warmup: float = 0.05
     clip: float = 1.0
     held_out: float = 0.02
-    patience: float = 0.4
+    patience: float = 0.6
     bf16: bool = False
     seed: int = 0
     min_perplexity: float = 0.15
