@@ -27,7 +27,7 @@ def download(name: str, revision: str | None) -> tuple[Path, str]:
                 name, revision=revision, ignore_patterns=[*_PICKLED, *_OTHER_RUNTIMES]
             )
         )
-    except (OSError, ValueError, hub.errors.HfHubHTTPError) as error:
+    except (OSError, ValueError) as error:
         raise ModelError(
             f"{name} is not in the local Hub cache and could not be downloaded "
             f"({type(error).__name__}).",
