@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from fashion_rq_bench._io import file_sha256
 from fashion_rq_bench._optional import require
-from fashion_rq_bench.builders.catalog.text import product_text
+from fashion_rq_bench.builders.catalog.text import TextConfig, product_text
 from fashion_rq_bench.errors import CatalogError, ConfigError
 from fashion_rq_bench.retrievers.encoders import (
     EncoderConfig,
@@ -37,6 +37,22 @@ from fashion_rq_bench.schema import embeddings_schema
 __all__ = ["EmbeddingConfig", "embed"]
 
 
+CORE_TEXT = TextConfig(
+    facts=(
+        "master_category",
+        "sub_category",
+        "article_type",
+        "gender",
+        "base_color",
+        "usage",
+        "season",
+    ),
+    description=False,
+)
+"""What the hierarchy is learnt on. Descriptions, which only some products have, pull products of
+different kinds together (docs/design/0004-quantiser.md has the figures)."""
+
+
 @dataclass(frozen=True)
 class EmbeddingConfig:
     """How products become vectors.
@@ -50,6 +66,7 @@ class EmbeddingConfig:
         trust_remote_code: run code that the model's repository ships. Off unless asked for.
         dim: dimensions of the LSA projection; other encoders have their own.
         seed: seed of the LSA projection.
+        text: what the encoder reads of a product.
     """
 
     encoder: str = "lsa"
@@ -60,6 +77,7 @@ class EmbeddingConfig:
     trust_remote_code: bool = False
     dim: int = 256
     seed: int = 0
+    text: TextConfig = CORE_TEXT
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -91,8 +109,9 @@ def embed(
         CatalogError: if images are asked for and are missing or unreadable.
         ModelError: if the encoder returns non-finite numbers or too few vectors.
     """
-    texts = product_text(catalog).to_pylist() if config.modality != "image" else []
-    encoder = load_text_encoder(config.encoder, corpus=texts, config=_encoder_config(config))
+    texts = product_text(catalog, config.text).to_pylist() if config.modality != "image" else []
+    distinct = sorted(set(texts))
+    encoder = load_text_encoder(config.encoder, corpus=distinct, config=_encoder_config(config))
     if config.modality == "text":
         vectors = encode_texts(encoder, texts, "document", cache=cache)
     else:

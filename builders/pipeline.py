@@ -38,8 +38,7 @@ from fashion_rq_bench.builders.edition import write_edition
 from fashion_rq_bench.builders.embedding import EmbeddingConfig, embed
 from fashion_rq_bench.builders.hierarchy import HierarchyConfig, hierarchy
 from fashion_rq_bench.builders.queries import QueryConfig, generate
-from fashion_rq_bench.builders.rqvae import RQVAEConfig, semantic_ids
-from fashion_rq_bench.builders.rqvae.checkpoint import save_model
+from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
 from fashion_rq_bench.builders.strings import KnownStrings, strings
 from fashion_rq_bench.builders.tasks import TaskConfig, candidate_pools, tasks
 from fashion_rq_bench.edition import Edition
@@ -268,6 +267,9 @@ class _Fills:
             write_parquet(kept, to / "semantic_ids.parquet")
             write_json(edition.report["rqvae"], to / "diagnostics.json")
             return
+        from fashion_rq_bench.builders.rqvae import semantic_ids  # torch only where it is needed
+        from fashion_rq_bench.builders.rqvae.checkpoint import save_model
+
         made = semantic_ids(
             catalog,
             _table(done, "embedding", "embeddings"),

@@ -29,7 +29,8 @@ class TextConfig:
     """What the text holds between title and description.
 
     Attributes:
-        facts: product columns, in order; lists are joined by commas, missing values left out.
+        facts: product columns, in order; lists are joined by commas, missing values left out. The
+            usage is told by the first occasion.
         description: whether the description follows.
     """
 
@@ -39,7 +40,6 @@ class TextConfig:
         "base_color",
         "gender",
         "age_group",
-        "usage",
         "season",
         "pattern",
         "material",
@@ -60,8 +60,8 @@ class TextConfig:
 def product_text(catalog: pa.Table, config: TextConfig | None = None) -> pa.StringArray:
     """What models read of each product: title, facts, description.
 
-    "Turtle Check Men Navy Blue Shirt. Shirts, Turtle, Navy Blue, Men, adult, Casual, Fall,
-    checked, cotton, slim fit. Dark brown and indigo blue plaid check shirt …"
+    "Turtle Check Men Navy Blue Shirt. Shirts, Turtle, Navy Blue, Men, adult, Fall, checked,
+    cotton, casual, slim fit. Dark brown and indigo blue plaid check shirt …"
 
     Args:
         catalog: N products (schema CATALOG).

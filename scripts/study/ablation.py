@@ -29,7 +29,8 @@ import torch
 
 from fashion_rq_bench._io import to_json, write_text
 from fashion_rq_bench.builders.catalog import read_catalog
-from fashion_rq_bench.builders.catalog.text import TextConfig, product_text
+from fashion_rq_bench.builders.catalog.text import product_text
+from fashion_rq_bench.builders.embedding import CORE_TEXT
 from fashion_rq_bench.builders.rqvae import RQVAEConfig, assign, diagnose, label_columns, learn
 from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
 from fashion_rq_bench.builders.rqvae.model import nearest_codes
@@ -70,22 +71,11 @@ SETTINGS: dict[str, RQVAEConfig | None] = {
 ATTRIBUTES = ("article_type", "base_color", "gender", "usage")
 
 
-FACTS = (
-    "master_category",
-    "sub_category",
-    "article_type",
-    "gender",
-    "base_color",
-    "usage",
-    "season",
-)
-
-
 def embedded(catalog: pa.Table, encoder: str, work: Path) -> Vectors:
     """Vectors of the products' core text, float16 as between stages; kept in ``work``."""
     path = work / f"vectors-{encoder}.npy"
     if not path.exists():
-        text = product_text(catalog, TextConfig(facts=FACTS, description=False)).to_pylist()
+        text = product_text(catalog, CORE_TEXT).to_pylist()
         unique = sorted(set(text))
         model = load_text_encoder(encoder, EncoderConfig(), corpus=unique)
         order = np.searchsorted(unique, text)
