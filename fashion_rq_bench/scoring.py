@@ -137,7 +137,7 @@ def score_task(collection: Collection, task: str, scores: Scores) -> TaskScores:
     """
     pools = collection.task(task)
     rows = collection.pairs.rows[task]
-    whole = _View(pools.offsets, pools.grades, scores[rows], pools.product_index)
+    whole = _View(pools.offsets, pools.grades, scores[rows])
     fair, trivial = _consistent(collection, pools, whole)
     groups = Units([], [], {})
     if task == "ranking":
@@ -151,7 +151,7 @@ def score_task(collection: Collection, task: str, scores: Scores) -> TaskScores:
     else:
         values = {"ndcg@10": ndcg(whole.scores, whole.grades, 10)}
         values |= _start(CONSISTENT, {"ndcg@10": ndcg(fair.scores, fair.grades, 10)}, trivial)
-        groups = _consistency(pools, whole, fair)
+        groups = _consistency(collection, pools, whole, fair)
     return TaskScores(task, Units(pools.query_ids, pools.prefixes, values), groups)
 
 
@@ -159,12 +159,16 @@ class _View:
     """Pools with their scores, or part of their rows, as the metrics take them."""
 
     def __init__(
-        self, offsets: Ints, grades: NDArray[np.int8], scores: Scores, products: Ints
+        self,
+        offsets: Ints,
+        grades: NDArray[np.int8],
+        scores: Scores,
+        rows: Ints | None = None,
     ) -> None:
         self.offsets = offsets
+        self.rows = np.arange(len(scores)) if rows is None else rows
         self.grades = Ragged(grades.astype(np.int64), offsets)
         self.scores = Ragged(scores, offsets)
-        self.products = Ragged(products, offsets)
 
     @property
     def query_index(self) -> Ints:
@@ -188,9 +192,7 @@ def _consistent(
         shared=shared,
     )
     part = kept.rows
-    view = _View(
-        kept.offsets, pools.grades[part], whole.scores.values[part], pools.product_index[part]
-    )
+    view = _View(kept.offsets, pools.grades[part], whole.scores.values[part], part)
     return view, kept.trivial
 
 
@@ -277,16 +279,16 @@ def _pair_level(values: dict[str, Floats], start: str) -> dict[str, Mean]:
     }
 
 
-def _consistency(pools: Pools, whole: _View, fair: _View) -> Units:
+def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View) -> Units:
     """Consistency@5 and @10 of every group; NaN for a group of one query."""
     groups = list(dict.fromkeys(pools.groups))
     prefix = dict(zip(pools.groups, pools.prefixes, strict=True))
     values = {}
     for start, view in (("", whole), (CONSISTENT, fair)):
+        products = collection.product_ids.take(pa.array(pools.product_index[view.rows]))
+        ids = pa.LargeListArray.from_arrays(pa.array(view.offsets), products)
         for k in (5, 10):
-            found = consistency(
-                view.scores, view.products, pools.groups, k, query_ids=pools.query_ids
-            )
+            found = consistency(view.scores, ids, pools.groups, k, query_ids=pools.query_ids)
             by_group = dict(zip(found.groups, found.per_group, strict=True))
             values[f"{start}consistency@{k}"] = np.array([by_group.get(g, np.nan) for g in groups])
     return Units(groups, [prefix[group] for group in groups], values)

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from fashion_rq_bench import evaluation, judgements
 from fashion_rq_bench._io import to_json
-from fashion_rq_bench.consistency import chance
+from fashion_rq_bench.consistency import chance, consistency
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, EditionError, ModelError
 from fashion_rq_bench.evaluation import EvaluationResult, evaluate, model_id
@@ -158,6 +158,21 @@ def test_paraphrases_of_one_ranking_agree_and_of_opposite_ones_do_not(
     found = means(collection, "paraphrase", opposite)
     assert found["consistency@5"].value == pytest.approx(0.0)
     assert found["consistency@10"].value == pytest.approx(5 / 15)  # 10 + 10 of 15 share 5
+
+
+def test_ties_are_broken_by_query_and_product_id(collection: Collection) -> None:
+    """As the edition's report does; the place of a product in the corpus must not matter."""
+    pools = collection.task("paraphrase")
+    ids = collection.product_ids.take(pa.array(pools.product_index))
+    rows = [
+        pa.LargeListArray.from_arrays(pa.array(pools.offsets), one)
+        for one in (pa.array(np.zeros(len(ids))), ids)
+    ]
+    nothing = np.zeros(len(collection.pairs.query_index))
+    found = means(collection, "paraphrase", nothing)
+    for k in (5, 10):
+        known = consistency(*rows, pools.groups, k, query_ids=pools.query_ids).value
+        assert found[f"consistency@{k}"].value == pytest.approx(known, abs=1e-12)
 
 
 def test_consistent_form_leaves_out_lower_tiers_that_satisfy_every_wish(tmp_path: Path) -> None:
