@@ -23,7 +23,7 @@ from .config import RQVAEConfig
 from .diagnostics import check_floors, diagnose
 from .labels import label_columns
 from .model import RQVAE
-from .train import learn
+from .train import deterministic, learn
 
 __all__ = ["SemanticIds", "semantic_ids", "vectors_of"]
 
@@ -75,7 +75,8 @@ def semantic_ids(
     vectors = vectors_of(embeddings, catalog)
     labels = label_columns(catalog, config.resolved().labels)
     model = learn(vectors, labels, config, checkpoint=checkpoint)
-    table = _table(catalog, assign(model, vectors))
+    with deterministic(config.threads):
+        table = _table(catalog, assign(model, vectors))
     found = diagnose(table, catalog, qualifying)
     found["training"] = model.history
     found["config"] = model.config.as_dict()

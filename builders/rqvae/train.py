@@ -55,14 +55,16 @@ class History:
 
 
 @contextmanager
-def deterministic() -> Iterator[None]:
-    """Deterministic kernels while training; the previous setting is restored."""
-    before = torch.are_deterministic_algorithms_enabled()
+def deterministic(threads: int) -> Iterator[None]:
+    """Deterministic kernels on a fixed number of threads; the previous settings are restored."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
     torch.use_deterministic_algorithms(True)
+    torch.set_num_threads(threads)
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before)
+        torch.use_deterministic_algorithms(before[0])
+        torch.set_num_threads(before[1])
 
 
 def resolve(config: RQVAEConfig, rows: int) -> RQVAEConfig:
@@ -112,8 +114,7 @@ def learn(
         labels: per level a list of (N,) label columns, -1 for null; empty for no supervision.
         config: settings; ``config.seed`` decides everything random.
         checkpoint: folder for the state after each epoch. A run found there under the same
-            settings and data goes on from it and ends with the same bytes (same machine, same
-            number of threads: sums are split by thread).
+            settings and data goes on from it and ends with the same bytes.
 
     Returns:
         The model, in evaluation mode; ``model.history`` holds what was seen per epoch.
@@ -128,7 +129,7 @@ def learn(
         len(y) != len(data) for level in columns for y in level
     ):
         raise InputError("labels need one list per level, each column as long as the vectors.")
-    with deterministic():
+    with deterministic(config.threads):
         return Run(data, columns, config, checkpoint).train()
 
 
