@@ -13,13 +13,19 @@ pool, never dropped.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
-from datasets import Dataset
+from datasets import (
+    Dataset,
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+)
 from mteb._create_dataloaders import create_dataloader
 from mteb.abstasks.task_metadata import TaskMetadata
 from mteb.models import (
@@ -94,6 +100,18 @@ def _score(
     )
 
 
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep datasets from drawing a bar for every shard that mteb prepares."""
+    shown = not are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            enable_progress_bars()
+
+
 class _Encoder:
     """An mteb encoder as what ``score_dense`` takes."""
 
@@ -107,12 +125,13 @@ class _Encoder:
     def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
         rows = Dataset.from_dict({"id": [str(row) for row in range(len(texts))], "text": texts})
         side = PromptType(role)
-        loader = create_dataloader(
-            rows,
-            task_metadata=self._metadata,
-            prompt_type=side,
-            batch_size=self._kwargs.get("batch_size", 32),
-        )
+        with _without_bars():
+            loader = create_dataloader(
+                rows,
+                task_metadata=self._metadata,
+                prompt_type=side,
+                batch_size=self._kwargs.get("batch_size", 32),
+            )
         vectors = self._model.encode(
             loader,
             task_metadata=self._metadata,
