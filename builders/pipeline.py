@@ -18,18 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 
 from fashion_rq_bench import _config
 from fashion_rq_bench._io import (
     digest,
-    file_sha256,
     read_json,
     read_parquet,
     write_json,
     write_parquet,
 )
+from fashion_rq_bench.builders._sources import fingerprint, kept_semantic_ids, known_strings
 from fashion_rq_bench.builders._stages import Stage, StageRun, Workshop
 from fashion_rq_bench.builders.catalog import CatalogConfig, read_catalog, write_catalog
 from fashion_rq_bench.builders.catalog.text import product_text
@@ -37,14 +36,19 @@ from fashion_rq_bench.builders.context import ContextConfig, context
 from fashion_rq_bench.builders.edition import write_edition
 from fashion_rq_bench.builders.embedding import EmbeddingConfig, embed
 from fashion_rq_bench.builders.hierarchy import HierarchyConfig, hierarchy
-from fashion_rq_bench.builders.queries import QueryConfig, generate
+from fashion_rq_bench.builders.queries import (
+    LLMConfig,
+    QueryConfig,
+    generate,
+    generate_with_llm,
+)
 from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
-from fashion_rq_bench.builders.strings import KnownStrings, strings
+from fashion_rq_bench.builders.strings import strings
 from fashion_rq_bench.builders.tasks import TaskConfig, candidate_pools, tasks
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import BuildError, ConfigError, EditionError, InputError
 from fashion_rq_bench.retrievers.encoders import load_text_encoder
-from fashion_rq_bench.schema import CORPUS, SEMANTIC_IDS, TASK_CONFIGS
+from fashion_rq_bench.schema import CORPUS, TASK_CONFIGS
 from fashion_rq_bench.similarity import StringTable
 
 __all__ = ["STAGES", "BuildConfig", "BuildResult", "StageRun", "build"]
@@ -91,6 +95,7 @@ class BuildConfig:
     hierarchy: HierarchyConfig = field(default_factory=HierarchyConfig)
     context: ContextConfig = field(default_factory=ContextConfig)
     queries: QueryConfig = field(default_factory=QueryConfig)
+    llm: LLMConfig = field(default_factory=LLMConfig)
     tasks: TaskConfig = field(default_factory=TaskConfig)
 
     @classmethod
@@ -106,7 +111,8 @@ class BuildConfig:
             for item in dataclasses.fields(cls)
             if dataclasses.is_dataclass(item.default_factory) and _has_seed(item.default_factory)
         }
-        return _config.from_mapping(cls, {**values, **sections})
+        made = _config.from_mapping(cls, {**values, **sections})
+        return dataclasses.replace(made, llm=made.llm.with_environment())
 
     @classmethod
     def preset(cls, name: str) -> Mapping[str, Any]:
@@ -213,17 +219,17 @@ def _check_writable(out: Path) -> None:
 def _stages(source: str | Path, out: Path, work: Path, config: BuildConfig) -> list[Stage]:
     """The eight stages, in order."""
     fills = _Fills(source, out, work, config)
-    reused = digest(_reused(config).id) if config.reuse else ""
+    reused = digest(Edition.open(config.reuse).id) if config.reuse else ""
     declared = digest(config.text_encoder, reused)
     before = {name: STAGES[: STAGES.index(name)] for name in STAGES}
-    whole = tuple(getattr(config, name) for name in STAGES[:-1])
+    whole = (*(getattr(config, name) for name in STAGES[:-1]), config.llm)
     table: list[tuple[str, tuple[str, ...], object, str]] = [
-        ("catalog", (), config.catalog, _fingerprint(source)),
+        ("catalog", (), config.catalog, fingerprint(source)),
         ("embedding", ("catalog",), config.embedding, ""),
         ("rqvae", before["rqvae"], (config.rqvae, config.hierarchy), reused),
         ("hierarchy", ("catalog", "rqvae"), config.hierarchy, ""),
         ("context", before["context"], config.context, ""),
-        ("queries", ("catalog", "rqvae", "context"), config.queries, ""),
+        ("queries", ("catalog", "rqvae", "context"), _query_settings(config), ""),
         ("tasks", ("catalog", "rqvae", "hierarchy", "queries"), config.tasks, declared),
         (
             "edition",
@@ -237,6 +243,10 @@ def _stages(source: str | Path, out: Path, work: Path, config: BuildConfig) -> l
         for name, needs, settings, fingerprint in table
     ]
     return [*stages[:-1], dataclasses.replace(stages[-1], intact=fills.published)]
+
+
+def _query_settings(config: BuildConfig) -> object:
+    return (config.queries, config.llm) if config.queries.generator == "llm" else config.queries
 
 
 @dataclass(frozen=True)
@@ -262,8 +272,8 @@ class _Fills:
     def rqvae(self, done: Folders, to: Path) -> None:
         catalog = _table(done, "catalog", "catalog")
         if self.config.reuse:
-            edition = _reused(self.config)
-            kept = _kept_semantic_ids(edition, catalog)
+            edition = Edition.open(self.config.reuse)
+            kept = kept_semantic_ids(edition, catalog)
             write_parquet(kept, to / "semantic_ids.parquet")
             write_json(edition.report["rqvae"], to / "diagnostics.json")
             return
@@ -298,14 +308,22 @@ class _Fills:
         write_parquet(made, to / "clusters.parquet")
 
     def queries(self, done: Folders, to: Path) -> None:
-        made = generate(
+        evidence = (
             _table(done, "context", "clusters"),
             _table(done, "catalog", "catalog"),
             _table(done, "rqvae", "semantic_ids"),
-            self.config.queries,
         )
-        write_parquet(made.table, to / "queries.parquet")
-        write_json(made.report, to / "report.json")
+        config = self.config.queries
+        if config.generator == "llm":
+            cache = self.work / "cache" / "llm"
+            made = generate_with_llm(*evidence, self.config.llm, cache=cache, queries=config)
+            write_json(made.run, to / "run.json")
+            write_json(made.report, to / "report.json")
+            write_parquet(made.table, to / "queries.parquet")
+            return
+        written = generate(*evidence, config)
+        write_parquet(written.table, to / "queries.parquet")
+        write_json(written.report, to / "report.json")
 
     def tasks(self, done: Folders, to: Path) -> None:
         catalog = _table(done, "catalog", "catalog")
@@ -318,7 +336,7 @@ class _Fills:
             queries,
             pools,
             encoder,
-            reuse=_known_strings(self.config),
+            reuse=known_strings(self.config.reuse),
             cache=self.work / "cache",
         )
         similarity = StringTable(vectors, encoder.name)
@@ -380,52 +398,9 @@ def _corpus(catalog: pa.Table, semantic_ids: pa.Table) -> pa.Table:
     return pa.table([columns[name] for name in CORPUS.names], schema=CORPUS)
 
 
-def _reused(config: BuildConfig) -> Edition:
-    return Edition.open(str(config.reuse))
-
-
-def _known_strings(config: BuildConfig) -> KnownStrings | None:
-    if not config.reuse:
-        return None
-    edition = _reused(config)
-    return KnownStrings(edition.table("strings"), edition.encoder)
-
-
-def _kept_semantic_ids(edition: Edition, catalog: pa.Table) -> pa.Table:
-    """The semantic IDs of ``edition``, in the catalog's order."""
-    kept = edition.table("corpus", ["product_id", "semantic_id"])
-    rows = pc.index_in(catalog["product_id"], value_set=kept["product_id"])
-    if rows.null_count:
-        raise BuildError(
-            f"{rows.null_count:,} products of this catalog are not in the edition to reuse.",
-            given=edition.name,
-            fix="Give the catalog that the edition was built from, or build without --reuse.",
-        )
-    return kept.take(rows).cast(SEMANTIC_IDS)
-
-
-def _fingerprint(source: str | Path) -> str:
-    """What tells whether an outside catalog has changed: contents of files, names and sizes.
-
-    Product records and photos of a folder count by name, size and time of change; reading tens of
-    thousands of them only to see that nothing happened would cost more than the stage.
-    """
-    path = Path(source)
-    if path.is_file():
-        return file_sha256(path)
-    if not path.is_dir():
-        return str(source)
-    entries = []
-    for item in sorted(path.rglob("*")):
-        if item.is_file():
-            stat = item.stat()
-            entries.append(f"{item.relative_to(path)}:{stat.st_size}:{stat.st_mtime_ns}")
-    return digest(*entries)
-
-
 def _declared(config: BuildConfig) -> dict[str, Any]:
     """The settings as an edition states them: without paths of the machine that built it."""
-    values = {**_config.to_mapping(config), "reuse": None}
+    values = {**_config.to_mapping(config), "reuse": None, "llm": config.llm.published}
     encoder = Path(config.embedding.encoder)
     if encoder.is_dir():
         values["embedding"] = {**values["embedding"], "encoder": encoder.name}

@@ -90,6 +90,15 @@ def test_the_seed_reaches_every_section():
     assert config.tasks.seed == 3
 
 
+def test_a_language_model_is_reached_through_the_configuration(monkeypatch):
+    monkeypatch.setenv("FASHION_RQ_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    values = {"queries": {"generator": "llm"}, "llm": {"model": "small"}}
+    config = BuildConfig.from_mapping(values)
+    assert (config.llm.model, config.llm.base_url) == ("small", "http://127.0.0.1:9/v1")
+    with pytest.raises(ConfigError, match="grammar"):
+        BuildConfig.from_mapping({"queries": {"generator": "gramar"}})
+
+
 @pytest.mark.parametrize("name", ["mini", "myntra", "myntra-416"])
 def test_shipped_configurations_are_valid(name):
     assert BuildConfig.from_mapping(BuildConfig.preset(name)).name == name

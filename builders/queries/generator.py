@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,7 @@ class QueryConfig:
     """Knobs of the queries stage.
 
     Attributes:
+        generator: "grammar", offline and deterministic, or "llm" (docs/language-models.md).
         seed: seed of every choice.
         min_queries, max_queries: queries per cluster; leaves get ``min_queries`` to
             ``min_queries + 2``, higher clusters as many as their product types need.
@@ -51,6 +52,7 @@ class QueryConfig:
         check: run the verifier and put its report beside the counts.
     """
 
+    generator: Literal["grammar", "llm"] = "grammar"
     seed: int = 0
     min_queries: int = 6
     max_queries: int = 12
