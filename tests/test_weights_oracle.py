@@ -236,9 +236,7 @@ def lines_of(catalog: pa.Table) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.timeout(900)
-def test_a_cross_encoder_is_trained_and_gives_weights(
-    shared_data: Path, tmp_path: Path
-) -> None:
+def test_a_cross_encoder_is_trained_and_gives_weights(shared_data: Path, tmp_path: Path) -> None:
     """MiniLM on labels drawn from R(q, p) of real products; then the whole fit with it.
 
     So few steps leave the model at the edge of the sanity gate, which is tested on its own.
