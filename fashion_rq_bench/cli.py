@@ -48,6 +48,7 @@ Configuration = Annotated[
     str | None,
     typer.Option("--config", help="A shipped configuration (mini, myntra, myntra-416) or TOML."),
 ]
+Name = Annotated[str | None, typer.Option(help="What the edition is called, on its card.")]
 Embedder = Annotated[
     str | None, typer.Option(help="lsa, minilm, a Hub id or a folder: what makes the hierarchy.")
 ]
@@ -78,13 +79,14 @@ Remote = Annotated[
 ]
 
 
-def _register_build(name: str, until: str, text: str) -> None:
+def _register_build(verb: str, until: str, text: str) -> None:
     """One verb per stage: all run the same pipeline, up to that stage."""
 
     def command(
         catalog: Catalog,
         out: Out,
         config: Configuration = None,
+        name: Name = None,
         embedder: Embedder = None,
         modality: Modality = None,
         text_encoder: TextEncoder = None,
@@ -97,6 +99,7 @@ def _register_build(name: str, until: str, text: str) -> None:
         as_json: Json = False,
     ) -> None:
         flags: dict[str, Any] = {
+            "name": name,
             "seed": seed,
             "text_encoder": text_encoder,
             "reuse": reuse,
@@ -111,7 +114,7 @@ def _register_build(name: str, until: str, text: str) -> None:
         _print(_cli.build(catalog, out, values, until=until, quiet=as_json), as_json)
 
     command.__doc__ = text
-    app.command(name)(command)
+    app.command(verb)(command)
 
 
 _register_build("build", "edition", "Build an edition from a catalog; goes on where it stopped.")

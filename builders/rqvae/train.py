@@ -77,7 +77,7 @@ def resolve(config: RQVAEConfig, rows: int) -> RQVAEConfig:
         raise InputError(
             f"A hierarchy needs at least {_MIN_ROWS} products.",
             given=rows,
-            fix="Use a larger catalog; the synthetic one starts at 500 products.",
+            fix="Give the whole catalog; a useful edition takes some hundreds of products.",
         )
     config = config.resolved()
     size = _fitting_size(config, rows)
