@@ -84,7 +84,7 @@ def _need_build() -> None:
             require(module, "build")
 
 
-def build(source: str, out: Path, values: Mapping[str, Any], *, until: str, quiet: bool) -> Shown:
+def build(source: str, out: Path, values: Mapping[str, Any], *, until: str) -> Shown:
     """Build up to the stage ``until`` and say what came of each stage."""
     _need_build()
     from fashion_rq_bench.builders import pipeline
@@ -109,10 +109,10 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def demo(out: Path, rows: int, seed: int, *, quiet: bool) -> Shown:
+def demo(out: Path, rows: int, seed: int) -> Shown:
     """Build the synthetic edition and score BM25, LSA and MiniLM on it."""
     values = build_values("mini", {"seed": seed}, [], [])
-    built = build(f"synthetic:{rows}", out, values, until="edition", quiet=quiet)
+    built = build(f"synthetic:{rows}", out, values, until="edition")
     scored = evaluate(["bm25", "lsa", "minilm"], str(out), None, None)
     return Shown(built.parts + scored.parts, {"build": built.data, "evaluation": scored.data})
 

@@ -111,7 +111,7 @@ def _register_build(verb: str, until: str, text: str) -> None:
             "tasks": {"max_anchors": max_anchors},
         }
         values = _cli.build_values(config, flags, map_ or [], settings or [])
-        _print(_cli.build(catalog, out, values, until=until, quiet=as_json), as_json)
+        _print(_cli.build(catalog, out, values, until=until), as_json)
 
     command.__doc__ = text
     app.command(verb)(command)
@@ -136,7 +136,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Build a small edition from a synthetic catalog, offline, and score three retrievers on it."""
-    _print(_cli.demo(out, rows, seed, quiet=as_json), as_json)
+    _print(_cli.demo(out, rows, seed), as_json)
 
 
 @app.command()
