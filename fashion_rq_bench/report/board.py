@@ -1,0 +1,333 @@
+"""All results of one edition side by side, aligned by query, and their figures with draws.
+
+In:  an edition, and a folder that ``fashion-rq evaluate`` wrote (``results/*.parquet``).
+Out: a :class:`Board`: who was scored, and per task and metric a :class:`Measured`: figures,
+     bootstrap draws, values per query.
+
+Results of another edition in the same folder are left alone: ids are never mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fashion_rq_bench._io import read_parquet
+from fashion_rq_bench.edition import Edition
+from fashion_rq_bench.errors import ConfigError, InputError
+from fashion_rq_bench.evaluation import FLOOR, REFERENCE
+from fashion_rq_bench.report.pooled import figures_of, is_pooled
+from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES, RESULTS, TASK_CONFIGS
+from fashion_rq_bench.stats import Resampling, interval, resample
+
+__all__ = ["Board", "Measured", "Scored", "at_home", "read_board"]
+
+Floats = NDArray[np.float64]
+_CELLS = tuple(f"confusion_{one}_{other}" for one in GRADE_NAMES for other in GRADE_NAMES)
+_ALIASES = {"all-minilm-l6-v2": "minilm"}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Who was scored.
+
+    Attributes:
+        name: as given to ``fashion-rq evaluate``.
+        model_id: hash of everything that decides the scores.
+        role: "model", "floor" or "reference".
+        at_home: the edition's hierarchy was built from this model or from a part of it.
+        label: the name, with the start of the id where two ids share it.
+    """
+
+    name: str
+    model_id: str
+    role: str
+    at_home: bool
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One metric of all models of a board, models in the board's order.
+
+    Attributes:
+        values: (M, N) per query or group, NaN where undefined.
+        resampling: of the N units by cluster.
+        figures: (M,) what a table shows; NaN where nothing is defined.
+        draws: (B, M) bootstrap draws of the figures.
+        n, undefined: (M,) units with a value and without.
+        pooled: the figure comes from summed confusion matrices and is no mean of ``values``.
+    """
+
+    values: Floats
+    resampling: Resampling
+    figures: Floats
+    draws: Floats
+    n: NDArray[np.int64]
+    undefined: NDArray[np.int64]
+    pooled: bool
+
+    @cached_property
+    def interval(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the 95% intervals, shape (M,) each."""
+        return interval(self.draws)
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Values of one task over its queries, or over its paraphrase groups."""
+
+    prefixes: NDArray[np.str_]
+    values: dict[str, Floats]
+
+    @cached_property
+    def resampling(self) -> Resampling:
+        return resample(self.prefixes)
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """The results of one edition.
+
+    Attributes:
+        edition: which.
+        models: who was scored: models by name, then the floor and the reference.
+        units: per task its units over queries and over groups.
+    """
+
+    edition: Edition
+    models: tuple[Scored, ...]
+    units: dict[str, tuple[_Units, ...]]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Tasks that have results, in the paper's order."""
+        return tuple(self.units)
+
+    def places(self, role: str = "model") -> list[int]:
+        """Positions of the models of a role."""
+        return [place for place, one in enumerate(self.models) if one.role == role]
+
+    def metrics(self, task: str) -> list[str]:
+        """Names of a task's metrics, those by attribute and from confusion matrices among them."""
+        return [name for units in self.units.get(task, ()) for name in units.values]
+
+    def prefixes(self, task: str) -> NDArray[np.str_]:
+        """Clusters of a task's queries."""
+        return self.units[task][0].prefixes
+
+    def select(self, names: Sequence[str]) -> Board:
+        """The board of some models, in the order named (a label, a name, or ``name@id``).
+
+        Raises:
+            ConfigError: no such model, with the nearest match; or a name that several ids share.
+        """
+        places = list(dict.fromkeys(self._place(name) for name in names))
+        return replace(
+            self,
+            models=tuple(self.models[place] for place in places),
+            units={
+                task: tuple(
+                    replace(one, values={m: v[places] for m, v in one.values.items()})
+                    for one in units
+                )
+                for task, units in self.units.items()
+            },
+        )
+
+    def _place(self, name: str) -> int:
+        found = [i for i, one in enumerate(self.models) if name in (one.label, one.name)]
+        if not found and "@" in name:
+            start, _, model_id = name.rpartition("@")
+            found = [
+                i
+                for i, one in enumerate(self.models)
+                if one.name == start and model_id and one.model_id.startswith(model_id)
+            ]
+        if len(found) == 1:
+            return found[0]
+        allowed = [self.models[i].label for i in found] or [one.label for one in self.models]
+        raise ConfigError(
+            "Several runs share this name." if found else "This model has no results here.",
+            given=name,
+            allowed=allowed,
+            fix="Name one with the start of its id."
+            if found
+            else f"Score it with: fashion-rq evaluate {name} --edition {self.edition.path}",
+        )
+
+    def measure(self, task: str, metric: str, rows: NDArray[np.bool_] | None = None) -> Measured:
+        """One metric of all models.
+
+        Args:
+            task, metric: as in the results; T1's ranking metrics also by attribute, such as
+                ``ndcg@10_color``, over the queries that express it.
+            rows: (N,) which queries count; all if None.
+
+        Raises:
+            ConfigError: the task or metric does not exist, with the nearest match.
+        """
+        if task not in self.units:
+            raise ConfigError("There are no results of this task.", given=task, allowed=self.units)
+        attribute = next((name for name in ATTRIBUTES if metric.endswith(f"_{name}")), "")
+        base = metric.removesuffix(f"_{attribute}")
+        for units in self.units[task]:
+            if is_pooled(metric) and _cells_of(metric)[0] in units.values:
+                return _pooled(units, metric, rows)
+            if metric in units.values:
+                return _mean(units, units.values[metric], rows)
+            if {base, f"attr_{attribute}"} <= set(units.values):
+                asked = ~np.isnan(units.values[f"attr_{attribute}"])
+                return _mean(units, np.where(asked, units.values[base], np.nan), rows)
+        raise ConfigError(
+            f"Task {task!r} has no such metric.",
+            given=metric,
+            allowed=[name for name in self.metrics(task) if "confusion_" not in name],
+        )
+
+
+def _mean(units: _Units, values: Floats, rows: NDArray[np.bool_] | None) -> Measured:
+    if rows is not None:
+        values = np.where(rows, values, np.nan)
+    defined = ~np.isnan(values)
+    n = defined.sum(axis=1)
+    figures = np.divide(np.nansum(values, axis=1), n, out=np.full(len(values), np.nan), where=n > 0)
+    draws = units.resampling.means(values.T)
+    return Measured(values, units.resampling, figures, draws, n, values.shape[1] - n, pooled=False)
+
+
+def _cells_of(metric: str) -> list[str]:
+    start = metric[: metric.index("_") + 1] if metric.startswith(("cuts_", "consistent_")) else ""
+    return [start + cell for cell in _CELLS]
+
+
+def _pooled(units: _Units, metric: str, rows: NDArray[np.bool_] | None) -> Measured:
+    """A figure from summed confusion matrices; ``values`` are accuracies of queries."""
+    start = metric[: metric.index("_") + 1] if metric.startswith(("cuts_", "consistent_")) else ""
+    cells = np.stack([units.values[name] for name in _cells_of(metric)], axis=-1)  # (M, N, 16)
+    if rows is not None:
+        cells = np.where(rows[:, None], cells, 0.0)
+    name, (models, queries, size) = metric.removeprefix(start), cells.shape
+    flat = np.nan_to_num(cells).transpose(1, 0, 2).reshape(queries, models * size)
+    totals = units.resampling.totals(flat).reshape(-1, models, size)
+    n = (cells.sum(axis=-1) > 0).sum(axis=1)
+    accuracy = units.values[f"{start}accuracy"]
+    values = accuracy if name == "accuracy" else np.full_like(accuracy, np.nan)
+    return Measured(
+        values if rows is None else np.where(rows, values, np.nan),
+        units.resampling,
+        figures_of(name, np.nansum(cells, axis=1)),
+        figures_of(name, totals),
+        n,
+        queries - n,
+        pooled=True,
+    )
+
+
+def read_board(edition: Edition, results: Path) -> Board:
+    """Read the results of an edition.
+
+    Args:
+        edition: whose results.
+        results: the folder that ``fashion-rq evaluate`` was given as ``--out``.
+
+    Raises:
+        InputError: there are none, there are only those of other editions, or a file is damaged.
+    """
+    files = sorted((results / "results").glob("*.parquet"))
+    tables = [_read(path) for path in files]
+    own = [one for one in tables if len(one) and one["edition_id"][0].as_py() == edition.id]
+    if not own:
+        others = sorted({str(one["edition_id"][0].as_py())[:12] for one in tables if len(one)})
+        raise InputError(
+            f"{results} holds no results of edition {edition.id[:12]} ({edition.name})"
+            + (
+                f", only of {', '.join(others)}; different editions do not compare."
+                if others
+                else "."
+            ),
+            fix=f"Score models with: fashion-rq evaluate bm25 lsa --edition {edition.path} "
+            f"--out {results}",
+        )
+    keyed = sorted(((_scored(table, edition), table) for table in own), key=_order)
+    models = _labelled([key for key, _ in keyed])
+    found = [task for _, table in keyed for task in pc.unique(table["task"]).to_pylist()]
+    names = dict.fromkeys([*TASK_CONFIGS, *sorted(found)])
+    tables = [table for _, table in keyed]
+    units = {task: _aligned(tables, task) for task in names if task in found}
+    return Board(edition, models, units)
+
+
+def _order(item: tuple[Scored, pa.Table]) -> tuple[int, str, str]:
+    one = item[0]
+    return ("model", "floor", "reference").index(one.role), one.name, one.model_id
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        table = read_parquet(path)
+        if table.schema.equals(RESULTS):
+            return table
+        problem = "it has other columns"
+    except (OSError, pa.ArrowException) as error:
+        problem = str(error)
+    raise InputError(
+        f"{path} cannot be read as results: {problem}.",
+        fix="Remove it and run fashion-rq evaluate again.",
+    )
+
+
+def _scored(table: pa.Table, edition: Edition) -> Scored:
+    name, model_id = str(table["model"][0].as_py()), str(table["model_id"][0].as_py())
+    role = {FLOOR: "floor", REFERENCE: "reference"}.get(name, "model")
+    return Scored(name, model_id, role, at_home(name, edition), name)
+
+
+def _labelled(models: list[Scored]) -> tuple[Scored, ...]:
+    names = [one.name for one in models]
+    return tuple(
+        replace(one, label=f"{one.name}@{one.model_id[:8]}") if names.count(one.name) > 1 else one
+        for one in models
+    )
+
+
+def at_home(name: str, edition: Edition) -> bool:
+    """Whether the hierarchy was learnt from this model's vectors, or those of a hybrid's part."""
+    encoder = edition.manifest.get("config", {}).get("embedding", {}).get("encoder")
+    return bool(encoder) and _short(str(encoder)) in map(_short, name.split("+"))
+
+
+def _short(name: str) -> str:
+    last = name.strip().rstrip("/").rpartition("/")[2].casefold()
+    return _ALIASES.get(last, last)
+
+
+def _aligned(tables: Sequence[pa.Table], task: str) -> tuple[_Units, ...]:
+    """A task's values of all models, first over queries, then over groups where it has them."""
+    rows = [table.filter(pc.equal(table["task"], task)) for table in tables]
+    by_group = [pc.match_substring(one["metric"], "consistency@") for one in rows]
+    sides = [[one.filter(pc.invert(mask)) for one, mask in zip(rows, by_group, strict=True)]]
+    sides += [[one.filter(mask) for one, mask in zip(rows, by_group, strict=True)]]
+    return tuple(_matrix(side) for side in sides if any(map(len, side)))
+
+
+def _matrix(tables: Sequence[pa.Table]) -> _Units:
+    whole = pa.concat_tables(tables).combine_chunks()
+    ids, metrics = (
+        whole[name].combine_chunks().dictionary_encode() for name in ("query_id", "metric")
+    )
+    unit, metric = ids.indices.to_numpy(), metrics.indices.to_numpy()
+    model = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    shape = (len(metrics.dictionary), len(tables), len(ids.dictionary))
+    values = np.full(shape, np.nan)
+    values[metric, model, unit] = whole["value"].to_numpy()
+    first = np.unique(unit, return_index=True)[1]
+    prefixes = np.asarray(whole["prefix"].take(pa.array(first)).to_pylist(), dtype=np.str_)
+    return _Units(prefixes, dict(zip(metrics.dictionary.to_pylist(), values, strict=True)))
