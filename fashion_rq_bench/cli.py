@@ -17,7 +17,7 @@ from types import FrameType
 
 import typer
 
-from fashion_rq_bench.commands import build, editions, environment, evaluate
+from fashion_rq_bench.commands import build, editions, environment, evaluate, study, weights
 from fashion_rq_bench.errors import FashionRQError, InputError
 
 __all__ = ["app", "main"]
@@ -35,6 +35,8 @@ build.register(app)
 evaluate.register(app)
 editions.register(app)
 environment.register(app)
+weights.register(app)
+study.register(app)
 
 
 def _fail(problem: str, code: int) -> int:

@@ -10,7 +10,7 @@ Tied scores share their ranks: the result is the exact expectation over random o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ from fashion_rq_bench.matching import (
 from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.similarity import Similarity
 from fashion_rq_bench.visual import ImageSimilarity
+from fashion_rq_bench.weights_file import WeightsSource, read_weights, relevance_config
 
 __all__ = [
     "PAPER_WEIGHTS",
@@ -42,7 +43,9 @@ __all__ = [
     "intent_strings",
     "match_pairs",
     "rank_weights",
+    "read_weights",
     "relevance",
+    "relevance_config",
     "required_strings",
     "score_rankings",
     "summarise",
@@ -290,6 +293,7 @@ def score_rankings(
     k: int | None = 1,
     discounted: bool = False,
     config: RelevanceConfig | None = None,
+    weights: WeightsSource | None = None,
     images: ImageSimilarity | None = None,
 ) -> RelevanceSummary:
     """Rel and AttrScore of ranked lists.
@@ -301,10 +305,15 @@ def score_rankings(
         similarity: measure of the soft comparisons.
         k, discounted: see :func:`rank_weights`; only the top k are compared.
         config, images: see :func:`match_pairs`.
+        weights: w_a by attribute, or the path of a weights file, instead of those of ``config``.
 
     Raises:
         MetricInputError: if there is not one ranking per query, or as :func:`match_pairs`.
+        InputError: if the weights file cannot be used, see :func:`read_weights`.
     """
+    if weights is not None:
+        chosen = relevance_config(weights).weights
+        config = replace(config or RelevanceConfig(), weights=chosen)
     asked = expressed(intents)
     if len(rankings) != len(asked):
         raise MetricInputError(

@@ -48,6 +48,7 @@ __all__ = [
     "StudyConfig",
     "Unit",
     "analyse",
+    "checked_unit",
     "cronbach_alpha",
     "holm",
     "read_queries",
@@ -58,6 +59,7 @@ __all__ = [
 ]
 
 Unit = Literal["query", "rating"]
+_UNITS: Mapping[str, Unit] = {"query": "query", "rating": "rating"}
 Matrix = NDArray[np.float64]
 
 
@@ -213,8 +215,7 @@ def analyse(
     Raises:
         ConfigError: if ``unit`` or ``level`` is out of range.
     """
-    if unit not in ("query", "rating"):
-        raise ConfigError("There is no such unit.", given=unit, allowed=["query", "rating"])
+    checked_unit(unit)
     if not 0 < level < 1:
         raise ConfigError("level must be between 0 and 1.", given=level)
     return Analysis(
@@ -226,6 +227,17 @@ def analyse(
         unknown=ratings.unknown,
         flagged={scale: _alike(ratings, scale) for scale in SCALES},
     )
+
+
+def checked_unit(unit: str) -> Unit:
+    """A unit of analysis by name.
+
+    Raises:
+        ConfigError: if there is no such.
+    """
+    if unit not in _UNITS:
+        raise ConfigError("There is no such unit.", given=unit, allowed=_UNITS)
+    return _UNITS[unit]
 
 
 def _alike(ratings: Ratings, scale: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fashion_rq_bench._io import digest, read_json, write_json
+from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, InputError
 
 __all__ = [
@@ -127,13 +129,21 @@ def _refuse_twice(queries: Sequence[str]) -> None:
 
 
 def read_queries(path: Path) -> list[str]:
-    """A pool of queries: a text file with one per line; blank lines are passed over.
+    """A pool of queries: a text file with one per line (blank ones are passed over), or an edition.
+
+    Args:
+        path: of the file, or an edition's folder.
 
     Raises:
         InputError: if the file cannot be read.
+        EditionError: if the folder is no edition.
     """
+    if path.is_dir():
+        return [
+            str(query) for query in Edition.open(path).table("queries", ["query"])[0].to_pylist()
+        ]
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"These queries cannot be read: {error}.", given=str(path)) from error
     return [line.strip() for line in lines if line.strip()]
@@ -148,22 +158,35 @@ def read_study(path: Path) -> Study:
     """Read what :func:`write_study` wrote.
 
     Raises:
-        InputError: if it is no study.
+        InputError: if it is no study, or not a whole one.
     """
     content = _json(path, STUDY_FORMAT)
-    parts = (tuple(content[name]) for name in ("ids", "queries", "sources"))
-    return Study(content["study_id"], *parts)
+    ids, queries, sources = (_strings(content.get(n)) for n in ("ids", "queries", "sources"))
+    if not len(set(ids)) == len(ids) == len(queries) == len(sources) > 0:
+        raise InputError(
+            f"{path.name} is no whole key: it needs equally many ids, queries and sources, and "
+            "every id once.",
+            fix="Take the file that was written when the queries were drawn.",
+        )
+    return Study(str(content.get("study_id")), ids, queries, sources)
 
 
-def _json(path: Path, expected: str) -> Any:
+def _strings(value: object) -> tuple[str, ...]:
+    """A list of strings as a tuple; empty for anything else."""
+    items = value if isinstance(value, list) else []
+    return tuple(items) if all(isinstance(one, str) for one in items) else ()
+
+
+def _json(path: Path, expected: str) -> dict[str, Any]:
     try:
         content = read_json(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"This file cannot be read: {error}.", given=str(path)) from error
-    found = content.get("format") if isinstance(content, dict) else None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"This file cannot be read ({reason}).", given=str(path)) from error
+    found = content.get("format") if isinstance(content, dict) else type(content).__name__
     if found != expected:
         raise InputError(f"{path.name} is another kind of file.", given=found, allowed=[expected])
-    return content
+    return dict(content)
 
 
 # ---------------------------------------------------------------- ratings
@@ -196,37 +219,43 @@ def read_ratings(paths: Sequence[Path], study: Study) -> Ratings:
     """
     shape = (len(study.ids), len(paths))
     values = {scale: np.full(shape, np.nan) for scale in SCALES}
-    row = {hidden: position for position, hidden in enumerate(study.ids)}
     raters: list[str] = []
     bad: list[tuple[str, str, str, str]] = []
     answered = unknown = 0
     for column, path in enumerate(paths):
-        content = _json(path, RATINGS_FORMAT)
-        if content.get("study") != study.study_id:
-            raise InputError(
-                f"{path.name} belongs to another study.",
-                given=content.get("study"),
-                allowed=[study.study_id],
-            )
-        raters.append(str(content.get("rater", "")).strip() or path.stem)
-        for answer in content.get("ratings", []):
-            if answer.get("id") not in row:
-                unknown += 1
-                continue
-            for scale in SCALES:
-                given = answer.get(scale)
-                if given is None:
-                    continue
-                answered += 1
-                rating = _rating(given)
-                if rating is None:
-                    bad.append((raters[-1], str(answer["id"]), scale, str(given)))
-                else:
-                    values[scale][row[answer["id"]], column] = rating
+        rater, answers = _export(path, study)
+        raters.append(rater)
+        unknown += len(answers.keys() - set(study.ids))
+        for (row, hidden), scale in product(enumerate(study.ids), SCALES):
+            given = answers.get(hidden, {}).get(scale)
+            rating = _rating(given)
+            answered += given is not None
+            if rating is not None:
+                values[scale][row, column] = rating
+            elif given is not None:
+                bad.append((rater, hidden, scale, str(given)))
     if twice := sorted({name for name in raters if raters.count(name) > 1}):
         raise InputError("Two files come from one rater.", given=twice[0])
     missing = len(SCALES) * shape[0] * shape[1] - answered
     return Ratings(tuple(raters), values, tuple(bad), missing, unknown)
+
+
+def _export(path: Path, study: Study) -> tuple[str, dict[str, dict[str, Any]]]:
+    """A file's rater and answers by hidden id."""
+    content = _json(path, RATINGS_FORMAT)
+    if content.get("study") != study.study_id:
+        raise InputError(
+            f"{path.name} belongs to another study.",
+            given=content.get("study"),
+            allowed=[study.study_id],
+        )
+    answers = content.get("ratings")
+    if not isinstance(answers, list) or not all(isinstance(one, dict) for one in answers):
+        raise InputError(f"{path.name} holds no list of ratings.", given=type(answers).__name__)
+    by_id = {str(one.get("id")): one for one in answers}
+    if len(by_id) < len(answers):
+        raise InputError(f"{path.name} answers a query twice.", fix="Ask the rater which counts.")
+    return str(content.get("rater") or "").strip() or path.stem, by_id
 
 
 def _rating(given: object) -> float | None:

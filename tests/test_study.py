@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -105,6 +105,16 @@ def test_files_come_back(tmp_path: Path) -> None:
     study = sample_study(POOLS)
     write_study(study, tmp_path / "key.json")
     assert read_study(tmp_path / "key.json") == study
+    whole = json.loads((tmp_path / "key.json").read_text(encoding="utf-8"))
+    for wrong in ({"ids": None}, {"sources": ["A"]}, {"ids": ["q1"] * 60}):
+        (tmp_path / "key.json").write_text(json.dumps(whole | wrong), encoding="utf-8")
+        with pytest.raises(InputError, match="no whole key"):
+            read_study(tmp_path / "key.json")
+
+
+def test_an_edition_is_a_pool_of_queries() -> None:
+    queries = read_queries(ROOT / "fashion_rq_bench" / "data" / "mini")
+    assert len(sample_study({"RQBENCH": queries}).ids) == 20
 
 
 def test_answers_are_read_and_what_is_wrong_is_counted(tmp_path: Path) -> None:
@@ -131,6 +141,10 @@ def test_answers_are_read_and_what_is_wrong_is_counted(tmp_path: Path) -> None:
     other = sample_study({"A": ["x", "v"], "B": ["z", "w"]}, StudyConfig(per_source=2))
     with pytest.raises(InputError, match="another study"):
         read_ratings(paths, other)
+    for answers, message in (([good[0], good[0]], "twice"), (["x"], "no list"), (None, "no list")):
+        export(study, tmp_path / "d.json", "dan", answers)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=message):
+            read_ratings([tmp_path / "d.json"], study)
     write_study(study, tmp_path / "key.json")
     with pytest.raises(InputError, match="another kind"):
         read_ratings([tmp_path / "key.json"], study)
@@ -322,28 +336,6 @@ def test_a_query_cannot_become_markup() -> None:
     assert "<script>alert" not in page
     data = page.split('id="study">')[1].split("</script>")[0]
     assert json.loads(data)["items"][0]["query"] == evil.strip()
-
-
-@pytest.fixture
-def browser(tmp_path: Path):
-    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("no Chromium with its chromedriver on this machine")
-    from selenium.webdriver.chrome.service import Service
-
-    options = selenium.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.add_experimental_option(
-        "prefs", {"download.default_directory": str(tmp_path / "downloads")}
-    )
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = selenium.Chrome(options=options, service=Service(driver))
-    yield found
-    found.quit()
 
 
 def _answer(browser: Any, position: int) -> None:

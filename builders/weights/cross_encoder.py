@@ -9,7 +9,7 @@ safetensors are read or written, and code from a model's repository is never run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench._io import write_json
 from fashion_rq_bench._optional import require
+from fashion_rq_bench._progress import track
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError
 
 __all__ = [
+    "TRAINING",
     "CrossEncoderConfig",
     "OracleQuality",
     "TextOracle",
@@ -32,6 +34,12 @@ __all__ = [
     "quality",
     "train_cross_encoder",
 ]
+
+TRAINING = "training.json"
+"""What a model's folder tells of its training: settings, data, losses, quality."""
+
+_BLOCK = 1_024
+"""Pairs between two moves of the progress bar; each block is sorted by length inside."""
 
 _SAFE = ("*.safetensors", "*.json", "*.txt", "*.model")
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
@@ -52,6 +60,8 @@ class CrossEncoderConfig:
         learning_rate: its peak, reached after ``warmup`` of the steps, then linear to 0.
         warmup: share of the steps.
         max_length: tokens of query and text together.
+        freeze_embeddings: leave the token embeddings as the base has them: half of MiniLM's
+            parameters, which a short training on few words would only tilt.
         seed: of the head, the order and dropout.
     """
 
@@ -65,6 +75,7 @@ class CrossEncoderConfig:
     learning_rate: float = 2e-5
     warmup: float = 0.1
     max_length: int = 256
+    freeze_embeddings: bool = False
     seed: int = 42
 
     def __post_init__(self) -> None:
@@ -77,6 +88,23 @@ class CrossEncoderConfig:
             )
         if not (self.learning_rate > 0 and self.epochs > 0 and 0 <= self.warmup < 1):
             raise ConfigError("learning_rate and epochs must be positive, warmup in [0, 1).")
+
+    @classmethod
+    def small(cls) -> CrossEncoderConfig:
+        """Settings for a machine without a GPU: MiniLM learns short texts in a few hundred steps.
+
+        Small batches, since steps teach more than pairs here; frozen embeddings, since updating
+        them costs half of such a step.
+        """
+        return cls(
+            base="minilm",
+            batch_size=8,
+            micro_batch=8,
+            max_steps=300,
+            learning_rate=1e-4,
+            max_length=48,
+            freeze_embeddings=True,
+        )
 
 
 @dataclass(frozen=True)
@@ -114,7 +142,12 @@ class Trained:
 
 
 def train_cross_encoder(
-    train: pa.Table, valid: pa.Table, out: Path, config: CrossEncoderConfig | None = None
+    train: pa.Table,
+    valid: pa.Table,
+    out: Path,
+    config: CrossEncoderConfig | None = None,
+    *,
+    data: Mapping[str, Any] | None = None,
 ) -> Trained:
     """Train with binary cross-entropy on smoothed labels (paper 8.0.5).
 
@@ -125,6 +158,7 @@ def train_cross_encoder(
         valid: the same columns; should share no query with ``train``.
         out: folder for the model and ``training.json``.
         config: settings.
+        data: where the pairs come from, for ``training.json``.
 
     Raises:
         InputError: if a column is absent or there are no pairs.
@@ -142,10 +176,9 @@ def train_cross_encoder(
     model.save_pretrained(str(out), create_model_card=False)
     logits = predict_logits(model, valid["query"].to_pylist(), valid["text"].to_pylist())
     trained = Trained(out, losses, quality(logits, valid_labels))
-    write_json(
-        {"config": asdict(config), "losses": losses, "quality": asdict(trained.quality)},
-        out / "training.json",
-    )
+    told = {"config": asdict(config), "data": dict(data or {}), "n_train": len(train)}
+    told |= {"losses": losses, "quality": asdict(trained.quality)}
+    write_json(told, out / TRAINING)
     return trained
 
 
@@ -172,6 +205,8 @@ def _new_model(config: CrossEncoderConfig) -> Any:
         model_kwargs={"use_safetensors": True},
         max_seq_length=config.max_length,
     )
+    if config.freeze_embeddings:
+        encoder.auto_model.get_input_embeddings().requires_grad_(False)
     width = encoder.get_embedding_dimension()
     head = modules.Dense(
         width, 1, activation_function=torch.nn.Identity(), module_output_name="scores"
@@ -213,11 +248,29 @@ def _fit(
         loss=st.losses.BinaryCrossEntropyLoss(model),
     )
     trainer.remove_callback(require("transformers", "weights").PrinterCallback)
+    trainer.add_callback(_bar())
     trainer.train()
     history = [(one["step"], one["loss"]) for one in trainer.state.log_history if "loss" in one]
     if not all(np.isfinite(loss) for _, loss in history):
         raise ModelError("The training loss is not finite.", fix="Lower the learning rate.")
     return tuple((int(step), float(loss)) for step, loss in history)
+
+
+def _bar() -> Any:
+    """A callback that moves our progress bar by one per optimiser step."""
+
+    class Bar(require("transformers", "weights").TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            self._steps = track(range(state.max_steps), "training")
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            next(self._steps, None)
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            for _ in self._steps:
+                pass
+
+    return Bar()
 
 
 def _arguments(out: Path, config: CrossEncoderConfig) -> Any:
@@ -295,7 +348,16 @@ class TextOracle:
         """Logits of the pairs, shape (P,)."""
         queries = [self._queries[row] for row in query_index.tolist()]
         texts = [self._texts[row] for row in product_index.tolist()]
-        return predict_logits(self._model, queries, texts, batch_size=self._batch_size)
+        starts = range(0, len(queries), _BLOCK)
+        found = [np.zeros(0)]
+        for start in track(starts, "scoring pairs", len(queries), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            found.append(
+                predict_logits(
+                    self._model, queries[block], texts[block], batch_size=self._batch_size
+                )
+            )
+        return np.concatenate(found)
 
 
 def quality(logits: ArrayLike, labels: ArrayLike) -> OracleQuality:

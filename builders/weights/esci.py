@@ -33,6 +33,7 @@ __all__ = [
     "count_pairs_table",
     "product_lines",
     "read_esci",
+    "read_pairs",
     "split_by_query",
 ]
 
@@ -143,6 +144,41 @@ def read_esci(folder: Path, config: ESCIConfig | None = None) -> pa.Table:
     if not len(joined):
         raise InputError("No fashion pair of ESCI is left by these settings.", given=config)
     return _pairs(joined)
+
+
+def read_pairs(path: Path) -> pa.Table:
+    """Pairs of one's own logs as ``PAIRS``: a Parquet file with ``query``, ``text``, ``relevant``.
+
+    Other columns of ``PAIRS`` are taken where they are there, and are null (``source``: the file's
+    name) where not.
+
+    Raises:
+        InputError: if the file is no Parquet, a column is absent or of another type, a query or
+            text is null, or relevant is not 0 or 1.
+    """
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError("These pairs cannot be read as Parquet.", given=str(path)) from error
+    for name in ("query", "text", "relevant"):
+        if name not in table.column_names:
+            raise InputError(f"{path.name} lacks the column {name!r}.", given=table.column_names)
+    n = len(table)
+    columns = {
+        one.name: table[one.name] if one.name in table.column_names else pa.nulls(n, one.type)
+        for one in PAIRS
+    }
+    if "source" not in table.column_names:
+        columns["source"] = pa.array([path.stem] * n, pa.string())
+    try:
+        pairs = pa.table(columns).cast(PAIRS).combine_chunks()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(f"A column of {path.name} has another type: {error}.") from error
+    if pairs["query"].null_count or pairs["text"].null_count:
+        raise InputError(f"A query or a text of {path.name} is null.")
+    if not n or not pc.all(pc.is_in(pairs["relevant"], pa.array([0, 1], pa.int8()))).as_py():
+        raise InputError(f"{path.name} needs pairs, and relevant must be 0 or 1 in each.", given=n)
+    return pairs
 
 
 def _read(path: Path, columns: Sequence[str]) -> pa.Table:

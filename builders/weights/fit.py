@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench._io import read_json, write_json
+from fashion_rq_bench._io import write_json
 from fashion_rq_bench.builders.weights.ablation import (
     AblationConfig,
     AttributeEffect,
@@ -31,10 +31,9 @@ from fashion_rq_bench.builders.weights.pair_design import design_pairs
 from fashion_rq_bench.builders.weights.ridge import RidgeConfig, RidgeFit, fit_ridge
 from fashion_rq_bench.builders.weights.twin_pairs import count_pairs, disjoint_pairs, twin_groups
 from fashion_rq_bench.comparators import ComparatorConfig
-from fashion_rq_bench.errors import InputError
 from fashion_rq_bench.intents import Intents
-from fashion_rq_bench.matching import RelevanceConfig
 from fashion_rq_bench.schema import ATTRIBUTES
+from fashion_rq_bench.weights_file import FORMAT, read_weights
 
 __all__ = [
     "FORMAT",
@@ -45,8 +44,6 @@ __all__ = [
     "read_weights",
     "write_weights",
 ]
-
-FORMAT = "fashion-rq-weights/1"
 
 
 @dataclass(frozen=True)
@@ -191,31 +188,3 @@ def write_weights(weights: Weights, path: Path, provenance: Mapping[str, Any]) -
         },
         path,
     )
-
-
-def read_weights(path: Path) -> dict[str, float]:
-    """Weights of a file, ready for ``RelevanceConfig(weights=…)`` and ``attr_relevance``.
-
-    An attribute whose weight neither method could estimate (null) is left out, so weighs nothing;
-    the file names it under ``undefined``.
-
-    Raises:
-        InputError: if the file is absent or no weights file.
-        ConfigError: if a weight is negative or an attribute unknown.
-    """
-    try:
-        content = read_json(path)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"This weights file cannot be read: {error}.",
-            given=str(path),
-            fix="Make one with: fashion-rq weights fit.",
-        ) from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(
-            "This is not a weights file of this version.",
-            given=content.get("format") if isinstance(content, dict) else type(content).__name__,
-            allowed=[FORMAT],
-        )
-    known = {name: weight for name, weight in content["weights"].items() if weight is not None}
-    return dict(RelevanceConfig(weights=known).weights)

@@ -11,9 +11,14 @@ from pathlib import Path
 
 from fashion_rq_bench._io import atomic_path
 from fashion_rq_bench._optional import require
+from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.study import HIGHEST, LOWEST, Analysis, ScaleResult
 
-__all__ = ["plot_study", "study_table"]
+__all__ = ["PLOT_FORMATS", "plot_study", "study_table"]
+
+
+_SHOWN, _TOLD = 10, 40
+PLOT_FORMATS = (".png", ".svg", ".pdf")
 
 
 def study_table(analysis: Analysis) -> str:
@@ -22,11 +27,24 @@ def study_table(analysis: Analysis) -> str:
         f"{analysis.n_raters} raters, {analysis.n_queries} queries; "
         f"{len(analysis.unparseable)} unparseable, {analysis.missing} missing, "
         f"{analysis.unknown} unknown answers.",
+        *_unparseable_lines(analysis.unparseable),
         "",
     ]
     for one in analysis.scales:
         lines += [*_scale_lines(one), *_flag_lines(analysis.flagged[one.scale]), ""]
     return "\n".join(lines)
+
+
+def _unparseable_lines(answers: tuple[tuple[str, str, str, str], ...]) -> list[str]:
+    """Who answered what, so that someone can ask; a rater's text stands as it came, but short."""
+    if not answers:
+        return []
+    told = [
+        f"{_cell(rater)}, {hidden}, {scale}: {_cell(given)[:_TOLD]!r}"
+        for rater, hidden, scale, given in answers[:_SHOWN]
+    ]
+    more = len(answers) - _SHOWN
+    return ["", "Unparseable: " + "; ".join(told) + (f"; and {more} more." if more > 0 else ".")]
 
 
 def _scale_lines(one: ScaleResult) -> list[str]:
@@ -73,8 +91,11 @@ def plot_study(analysis: Analysis, path: Path) -> None:
     """Draw each source's mean and interval, one panel per scale; the suffix gives the format.
 
     Raises:
+        ConfigError: if the suffix is none of :data:`PLOT_FORMATS`.
         MissingDependencyError: without matplotlib.
     """
+    if path.suffix.lower() not in PLOT_FORMATS:
+        raise ConfigError("A plot has another suffix.", given=path.name, allowed=PLOT_FORMATS)
     figure_module = require("matplotlib.figure", "report")
     figure = figure_module.Figure(figsize=(4 * len(analysis.scales), 3), layout="constrained")
     panels = figure.subplots(1, len(analysis.scales), sharex=True, squeeze=False)[0]
@@ -88,4 +109,4 @@ def plot_study(analysis: Analysis, path: Path) -> None:
         panel.invert_yaxis()
         panel.set_title(one.scale.replace("_", " "))
     with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)
+        figure.savefig(temporary, format=path.suffix.lstrip(".").lower(), dpi=150)

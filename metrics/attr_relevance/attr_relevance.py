@@ -22,11 +22,11 @@ import fashion_rq_bench.edition as editions
 import fashion_rq_bench.errors as errors
 import fashion_rq_bench.intents as intents_form
 import fashion_rq_bench.judgements as judgements
-import fashion_rq_bench.matching as matching
 import fashion_rq_bench.metrics._base as base
 import fashion_rq_bench.pools as pools
 import fashion_rq_bench.relevance as library
 import fashion_rq_bench.schema as schema
+import fashion_rq_bench.weights_file as weights_file
 
 _DESCRIPTION = """
 Weighted query relevance and scores by attribute: how well do the retrieved products satisfy what
@@ -51,7 +51,8 @@ Args:
         are not comparable.
     k: how many of the top products count (1); None for all.
     discounted: weigh rank r by 1 / log2(r + 1) instead of equally.
-    weights: weight by attribute; by default the paper's.
+    weights: weight by attribute, or the path of a weights file ("weights.json", made by
+        fashion-rq weights fit); by default the paper's.
     return_per_query: also give the values of every query.
 Returns:
     "rel": mean R(q, p) in [0, 1] over "n_queries"; "n_undefined" queries express no attribute;
@@ -191,7 +192,7 @@ class AttrRelevance(base.ValidatedMetric):
         similarity: Any = None,
         k: int | None = 1,
         discounted: bool = False,
-        weights: Mapping[str, float] | None = None,
+        weights: weights_file.WeightsSource | None = None,
         return_per_query: bool = False,
     ) -> dict[str, Any]:
         rankings, intents = (
@@ -209,9 +210,7 @@ class AttrRelevance(base.ValidatedMetric):
             table = _products(products)
             ends = np.cumsum([len(ranking) for ranking in rankings])
             places = np.split(np.arange(len(products)), ends[:-1])
-        config = (
-            matching.RelevanceConfig() if weights is None else matching.RelevanceConfig(weights)
-        )
+        config = weights_file.relevance_config(weights)
         found = library.score_rankings(
             intents, table, places, similarity, k=k, discounted=discounted, config=config
         )
