@@ -16,11 +16,21 @@ import pyarrow as pa
 
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrievers.base import Scores
-from fashion_rq_bench.retrievers.encoders import EncoderConfig, TextEncoder, load_text_encoder
+from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.encoders import (
+    EncoderConfig,
+    TextEncoder,
+    check_vectors,
+    load_text_encoder,
+)
+from fashion_rq_bench.retrievers.search import search_blocks
+from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
 from fashion_rq_bench.retrievers.vectors import Encodes, encode_texts, pair_dots
 
-__all__ = ["Dense", "score_dense"]
+__all__ = ["Dense", "score_dense", "search_dense"]
+
+_ROWS = 1 << 13
+"""Products per block of a search: its float64 copy stays small."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +76,20 @@ class Dense:
             ConfigError: the model is compared by another measure.
             ModelError: the model failed, or its vectors are unusable.
         """
+        encoder, cache = self._fitted(collection)
+        return score_dense(encoder, collection, cache)
+
+    def search(self, collection: Collection, top_k: int) -> Found:
+        """The best products of the corpus for each query, exactly; errors as :meth:`score`."""
+        encoder, cache = self._fitted(collection)
+        return search_dense(encoder, collection, top_k, cache)
+
+    def _fitted(self, collection: Collection) -> tuple[Encodes, Path | None]:
+        """The encoder, learnt from the corpus if it is ``lsa``, and where its vectors are kept."""
         if self.name != "lsa":
-            return score_dense(self._encoder, collection, self.cache)
+            return self._encoder, self.cache
         corpus = collection.texts.to_pylist()
-        return score_dense(load_text_encoder("lsa", self.config, corpus=corpus), collection, None)
+        return load_text_encoder("lsa", self.config, corpus=corpus), None
 
 
 def score_dense(encoder: Encodes, collection: Collection, cache: Path | None) -> Scores:
@@ -80,3 +100,30 @@ def score_dense(encoder: Encodes, collection: Collection, cache: Path | None) ->
     products = encode_texts(encoder, texts, "document", cache=cache)
     place = np.searchsorted(pairs.products, pairs.product_index)
     return pair_dots(queries, products, pairs.query_index, place)
+
+
+def search_dense(encoder: Encodes, collection: Collection, top_k: int, cache: Path | None) -> Found:
+    """The best products of the corpus for each query, by dot products in float64.
+
+    Args:
+        encoder: gives vectors of texts.
+        collection: its distinct queries and its whole corpus.
+        top_k: products per query.
+        cache: folder of finished vectors; nothing is kept if None.
+
+    Raises:
+        ModelError: the model failed, or its vectors are unusable.
+    """
+    texts, text_of = corpus_texts(collection)
+    queries = encode_texts(encoder, collection.pairs.queries, "query", cache=cache)
+    pooled, _ = pool_texts(collection)
+    products = encode_texts(encoder, texts, "document", cache=cache, leading=pooled)
+    check_vectors(queries, len(queries), products.shape[1], encoder.identity)
+
+    def block(part: slice) -> Scores:
+        left = queries[part].astype(np.float64)
+        starts = range(0, len(products), _ROWS)
+        right = (products[start : start + _ROWS].astype(np.float64) for start in starts)
+        return np.concatenate([left @ rows.T for rows in right], axis=1)
+
+    return search_blocks(block, len(queries), text_of, top_k)

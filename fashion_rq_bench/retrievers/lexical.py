@@ -9,7 +9,7 @@ which is Lucene's form and never negative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,9 @@ from scipy import sparse
 from fashion_rq_bench._optional import require
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrievers.base import Scores
+from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.search import search_blocks
+from fashion_rq_bench.retrievers.texts import corpus_texts
 
 __all__ = ["BM25", "BM25Config", "bm25_pairs"]
 
@@ -65,6 +67,18 @@ class BM25:
             self.config,
         )
 
+    def search(self, collection: Collection, top_k: int) -> Found:
+        """The best products of the corpus for each query; without a shared term a product has 0."""
+        _, text_of = corpus_texts(collection)
+        # The statistics are of products, not of distinct texts, as in the pools.
+        weights, vocabulary = _index(collection.texts.to_pylist(), self.config)
+        queries = _counts(collection.pairs.queries, vocabulary, weights.shape[1])
+        first = np.unique(text_of, return_index=True)[1]
+        products = weights[first].T.tocsr()
+        return search_blocks(
+            lambda part: (queries[part] @ products).toarray(), queries.shape[0], text_of, top_k
+        )
+
 
 def bm25_pairs(
     texts: Sequence[str],
@@ -86,13 +100,7 @@ def bm25_pairs(
         (U,) scores, at least 0; a repeated query term counts as often as it stands there.
     """
     weights, vocabulary = _index(texts, config or BM25Config())
-    tokens = _tokens(queries)
-    known = [[vocabulary[word] for word in words if word in vocabulary] for words in tokens]
-    row = np.repeat(np.arange(len(known)), [len(words) for words in known])
-    column = np.array([word for words in known for word in words], dtype=np.int64)
-    counts = sparse.csr_array(
-        (np.ones(len(row)), (row, column)), shape=(len(queries), weights.shape[1])
-    )
+    counts = _counts(queries, vocabulary, weights.shape[1])
     shared = counts[query_index].multiply(weights[product_index])
     return np.asarray(shared.sum(axis=1), dtype=np.float64).ravel()
 
@@ -113,6 +121,16 @@ def _index(texts: Sequence[str], config: BM25Config) -> tuple[Any, dict[str, int
         shape=(len(texts), len(parts["indptr"]) - 1),
     )
     return matrix.tocsr(), vocabulary
+
+
+def _counts(queries: Sequence[str], vocabulary: Mapping[str, int], terms: int) -> Any:
+    """How often each known term stands in each query, (Q, V)."""
+    known = [
+        [vocabulary[word] for word in words if word in vocabulary] for words in _tokens(queries)
+    ]
+    row = np.repeat(np.arange(len(known)), [len(words) for words in known])
+    column = np.array([word for words in known for word in words], dtype=np.int64)
+    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(len(queries), terms))
 
 
 def _tokens(texts: Sequence[str]) -> list[list[str]]:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.judgements import judge
 from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrievers.base import Scores
+from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.search import search_blocks
 
 __all__ = ["Oracle", "Random"]
 
@@ -42,9 +43,18 @@ class Random:
         products = collection.product_ids.take(pairs.products).to_pylist()
         place = np.searchsorted(pairs.products, pairs.product_index)
         query = _words(pairs.query_ids, f"query {self.seed}")[pairs.query_index]
-        product = _words(products, "product")[place]
-        top = _mix(query ^ _mix(product)) >> np.uint64(11)
-        return top.astype(np.float64) * 2.0**-53
+        return _uniform(query, _words(products, "product")[place])
+
+    def search(self, collection: Collection, top_k: int) -> Found:
+        """The ``top_k`` products of each query that drew the greatest numbers."""
+        queries = _words(collection.pairs.query_ids, f"query {self.seed}")
+        products = _words(collection.product_ids.to_pylist(), "product")
+        return search_blocks(
+            lambda part: _uniform(queries[part, None], products),
+            len(queries),
+            np.arange(len(products)),
+            top_k,
+        )
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,8 @@ class Oracle:
     """R(q, p) of the edition's own intents and attributes; 0 for a query that expresses none."""
 
     name: str = "oracle"
+
+    no_search = "judging every query with every product is not affordable"
 
     @property
     def identity(self) -> str:
@@ -70,6 +82,12 @@ def _words(ids: Sequence[str], salt: str) -> Words:
         hashlib.blake2b(name.encode(), digest_size=8, key=start).digest() for name in ids
     )
     return np.frombuffer(whole, dtype="<u8").astype(np.uint64)
+
+
+def _uniform(query: Words, product: Words) -> Scores:
+    """A number in [0, 1) for pairs of words, by broadcasting."""
+    top = _mix(query ^ _mix(product)) >> np.uint64(11)
+    return top.astype(np.float64) * 2.0**-53
 
 
 def _mix(words: Words) -> Words:

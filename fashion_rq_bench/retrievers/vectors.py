@@ -1,4 +1,4 @@
-"""Vectors of texts, each distinct text encoded once, kept on disk by identity and content.
+"""What models make of texts: each distinct one encoded once, kept on disk by identity and content.
 
 In:  an encoder, texts, and a folder for finished shards (or None).
 Out: (N, d) float32 vectors in the order of the texts; dot products of pairs.
@@ -10,9 +10,9 @@ uninterrupted one give the same bits (a forward pass depends on what else is in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +21,18 @@ from numpy.typing import NDArray
 from fashion_rq_bench._io import digest, read_parquet, write_parquet
 from fashion_rq_bench._progress import track
 from fashion_rq_bench.errors import ModelError
-from fashion_rq_bench.retrievers.encoders import Role, Vectors, check_vectors
+from fashion_rq_bench.retrievers.encoding import Role, Vectors, check_vectors
 
-__all__ = ["SHARD", "Encodes", "encode_texts", "pair_dots"]
+__all__ = ["SHARD", "Encodes", "encode_rows", "encode_texts", "pair_dots"]
 
 SHARD = 1024
-"""Texts per shard."""
+"""Items per shard."""
 
 _NUMBERS = 1 << 22
 """Numbers per block of gathered vectors: 32 MB."""
+
+Ints = NDArray[np.int64]
+Item = TypeVar("Item", str, tuple[str, str])
 
 
 class Encodes(Protocol):
@@ -45,8 +48,53 @@ class Encodes(Protocol):
         ...
 
 
+def encode_rows(
+    items: Sequence[Item],
+    encode: Callable[[list[Item]], pa.Table],
+    identity: str,
+    role: str,
+    *,
+    cache: Path | None = None,
+    leading: Iterable[Item] = (),
+) -> tuple[list[pa.Table], Ints]:
+    """Encode each distinct item once, shard by shard, keeping finished shards.
+
+    Args:
+        items: N texts, or N pairs of texts.
+        encode: from a list of distinct items to a table with one row for each.
+        identity: of the model, with every setting that changes a row.
+        role: what the items are, such as "query"; part of the shard's name.
+        cache: folder of shards; nothing is kept if None.
+        leading: some of the items, which get shards of their own: those of a call with them alone.
+
+    Returns:
+        The shards, whose rows are the distinct items, and (N,) the row of each item.
+
+    Raises:
+        ModelError: from ``encode``, or because it gave another number of rows.
+    """
+    first = sorted(set(leading), key=_length_first)
+    rest = sorted(set(items).difference(first), key=_length_first)
+    folder = None if cache is None else cache / digest(identity, role)[:16]
+    cuts = [
+        part[start : start + SHARD]
+        for part in (first, rest)
+        for start in range(0, len(part), SHARD)
+    ]
+    shards = [
+        _shard(cut, encode, identity, folder)
+        for cut in track(cuts, f"encoding {role} texts", total=SHARD * len(cuts), unit=SHARD)
+    ]
+    return shards, _place_of(items, first + rest)
+
+
 def encode_texts(
-    encoder: Encodes, texts: Sequence[str], role: Role, *, cache: Path | None = None
+    encoder: Encodes,
+    texts: Sequence[str],
+    role: Role,
+    *,
+    cache: Path | None = None,
+    leading: Iterable[str] = (),
 ) -> Vectors:
     """Vectors of texts, shape (N, d), as the encoder gives them.
 
@@ -55,31 +103,29 @@ def encode_texts(
         texts: N strings; equal ones are encoded once.
         role: "query" or "document".
         cache: folder of shards; nothing is kept if None.
+        leading: as in :func:`encode_rows`.
 
     Raises:
-        ModelError: from the encoder.
+        ModelError: from the encoder, or because its vectors cannot be ranked by.
     """
-    position = {text: row for row, text in enumerate(sorted(set(texts), key=_length_first))}
-    distinct = list(position)
-    folder = None if cache is None else cache / digest(encoder.identity, role)[:16]
-    starts = range(0, len(distinct), SHARD)
-    shards = [
-        _shard(encoder, distinct[start : start + SHARD], role, folder)
-        for start in track(starts, f"encoding {role} texts", total=len(distinct), unit=SHARD)
-    ]
+
+    def encode(part: list[str]) -> pa.Table:
+        vectors = np.asarray(encoder.encode(part, role))
+        check_vectors(vectors, len(part), vectors.shape[-1], encoder.identity)
+        flat = pa.array(np.ascontiguousarray(vectors).ravel(), pa.float32())
+        return pa.table({"vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])})
+
+    shards, place = encode_rows(texts, encode, encoder.identity, role, cache=cache, leading=leading)
     if not shards:
         return encoder.encode([], role)
-    widths = {shard.shape[1] for shard in shards}
+    widths = {shard["vector"].type.list_size for shard in shards}
     if len(widths) > 1:
         raise _uneven(encoder.identity, widths)
-    return np.concatenate(shards)[[position[text] for text in texts]]
+    return np.concatenate([_matrix(shard) for shard in shards])[place]
 
 
 def pair_dots(
-    queries: Vectors,
-    products: Vectors,
-    query_index: NDArray[np.int64],
-    product_index: NDArray[np.int64],
+    queries: Vectors, products: Vectors, query_index: Ints, product_index: Ints
 ) -> NDArray[np.float64]:
     """Dot product of U pairs of rows, in float64, so that equal vectors score equally.
 
@@ -107,31 +153,38 @@ def pair_dots(
     return found
 
 
+def _place_of(items: Sequence[Item], distinct: Sequence[Item]) -> Ints:
+    position = {item: row for row, item in enumerate(distinct)}
+    return np.array([position[item] for item in items], dtype=np.int64)
+
+
 def _uneven(name: str, widths: set[int]) -> ModelError:
     return ModelError(f"{name} gave vectors of different lengths.", given=sorted(widths))
 
 
-def _encoded(encoder: Encodes, texts: list[str], role: Role) -> Vectors:
-    vectors = encoder.encode(texts, role)
-    check_vectors(vectors, len(texts), vectors.shape[-1], encoder.identity)
-    return vectors
+def _length_first(item: str | tuple[str, str]) -> tuple[int, str | tuple[str, str]]:
+    return (len(item) if isinstance(item, str) else sum(map(len, item))), item
 
 
-def _length_first(text: str) -> tuple[int, str]:
-    return len(text), text
-
-
-def _shard(encoder: Encodes, texts: list[str], role: Role, folder: Path | None) -> Vectors:
-    if folder is None:
-        return _encoded(encoder, texts, role)
-    path = folder / f"{digest(*texts)[:32]}.parquet"
-    if not path.is_file():
-        vectors = _encoded(encoder, texts, role)
-        flat = pa.array(np.ascontiguousarray(vectors).ravel(), pa.float32())
-        column = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
-        write_parquet(pa.table({"vector": column}), path)
-        return vectors
-    column = read_parquet(path)["vector"].combine_chunks()
-    width = column.type.list_size
-    found: Vectors = column.flatten().to_numpy().reshape(-1, width)
+def _matrix(shard: pa.Table) -> Vectors:
+    column = shard["vector"].combine_chunks()
+    found: Vectors = column.flatten().to_numpy().reshape(-1, column.type.list_size)
     return found
+
+
+def _shard(
+    items: list[Item],
+    encode: Callable[[list[Item]], pa.Table],
+    identity: str,
+    folder: Path | None,
+) -> pa.Table:
+    parts = [item if isinstance(item, str) else "\0".join(item) for item in items]
+    path = None if folder is None else folder / f"{digest(*parts)[:32]}.parquet"
+    if path is not None and path.is_file():
+        return read_parquet(path)
+    rows = encode(items)
+    if len(rows) != len(items):
+        raise ModelError(f"{identity} was given {len(items)} texts and returned {len(rows)} rows.")
+    if path is not None:
+        write_parquet(rows, path)
+    return rows

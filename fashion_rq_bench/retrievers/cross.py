@@ -1,0 +1,100 @@
+"""Cross-encoders: a query and a product read together, one forward pass per pair.
+
+In:  a CrossEncoder model with one output.
+Out: its score of every pair of the pools. It does not search a corpus: that would take a pass for
+     every query and product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fashion_rq_bench.errors import ModelError
+from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.retrievers.assemble import assemble
+from fashion_rq_bench.retrievers.base import Scores
+from fashion_rq_bench.retrievers.encoding import EncoderConfig, model_errors
+from fashion_rq_bench.retrievers.loading import Located, locate
+from fashion_rq_bench.retrievers.names import Target
+from fashion_rq_bench.retrievers.sentence import settings_key
+from fashion_rq_bench.retrievers.texts import pool_texts
+from fashion_rq_bench.retrievers.vectors import encode_rows
+
+__all__ = ["Cross"]
+
+
+@dataclass(frozen=True)
+class Cross:
+    """A cross-encoder as a retriever.
+
+    Attributes:
+        name: as typed.
+        target: where it lies.
+        config: how it is run.
+        cache: folder of finished scores; nothing is kept if None.
+    """
+
+    name: str
+    target: Target
+    config: EncoderConfig = field(default_factory=EncoderConfig)
+    cache: Path | None = None
+
+    no_search = "a cross-encoder reads every pair, which takes a pass per query and product"
+
+    @cached_property
+    def _located(self) -> Located:
+        return locate(self.target, self.config)
+
+    @cached_property
+    def _model(self) -> Any:
+        found = self._located
+        return assemble("cross-encoder", found.folder, found.name, found.config, found.baseline)
+
+    @property
+    def identity(self) -> str:
+        """Weights and settings."""
+        found = self._located
+        return f"cross-encoder {found.name}@{found.revision}#{settings_key(found.config)}"
+
+    def score(self, collection: Collection) -> Scores:
+        """The model's score of every pair of the collection, shape (U,).
+
+        Raises:
+            ModelError: the model failed, has more than one output, or gave values not finite.
+        """
+        pairs = collection.pairs
+        texts, text_of = pool_texts(collection)
+        items = [
+            (pairs.queries[query], texts[text])
+            for query, text in zip(pairs.query_index.tolist(), text_of.tolist(), strict=True)
+        ]
+        shards, place = encode_rows(items, self._predict, self.identity, "pair", cache=self.cache)
+        scores: Scores = pa.concat_tables(shards)["score"].to_numpy()[place]
+        return scores
+
+    def _predict(self, items: Sequence[tuple[str, str]]) -> pa.Table:
+        with model_errors(self.name, "scoring"):
+            found = self._model.predict(
+                list(items), batch_size=self._located.config.batch_size, show_progress_bar=False
+            )
+        scores = np.asarray(found, dtype=np.float64)
+        if scores.shape != (len(items),):
+            raise ModelError(
+                f"{self.name} must give each of {len(items)} pairs one score.",
+                given=scores.shape,
+                fix="A cross-encoder for ranking has one output (num_labels = 1).",
+            )
+        if not np.isfinite(scores).all():
+            raise ModelError(
+                f"{self.name} gave {int((~np.isfinite(scores)).sum())} of {len(items)} pairs a "
+                "score that is not finite.",
+                fix='Half precision is the usual cause: try dtype = "float32".',
+            )
+        return pa.table({"score": scores})

@@ -1,0 +1,79 @@
+"""Latent semantic analysis: an encoder that learns from the corpus itself and downloads nothing.
+
+In:  corpus texts.
+Out: a :class:`~fashion_rq_bench.retrievers.encoding.TextEncoder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fashion_rq_bench._io import digest
+from fashion_rq_bench._optional import require
+from fashion_rq_bench.errors import ModelError
+from fashion_rq_bench.retrievers.encoding import Role, Vectors, text_only, unit_rows
+
+__all__ = ["LsaEncoder"]
+
+
+class LsaEncoder:
+    """TF-IDF over words and word pairs, then truncated SVD (latent semantic analysis).
+
+    Learns from a corpus in seconds and downloads nothing. A text without a known word is a zero
+    vector. The revision hashes the corpus and the settings, so that two fits never share a cache.
+    """
+
+    name = "lsa"
+    _CHUNK = 16_384
+
+    def __init__(self, corpus: Sequence[str], dim: int = 256, seed: int = 0) -> None:
+        self._corpus, self._dim, self._seed = list(corpus), dim, seed
+        self.revision = digest("lsa-1", str(dim), str(seed), *self._corpus)[:16]
+
+    @cached_property
+    def _fitted(self) -> tuple[Any, Any]:
+        """The TF-IDF weighting and the projection, learnt on first use."""
+        text = require("sklearn.feature_extraction.text", "build")
+        decomposition = require("sklearn.decomposition", "build")
+        words = text.TfidfVectorizer(
+            ngram_range=(1, 2),
+            min_df=2 if len(self._corpus) >= 1000 else 1,
+            max_features=50_000,
+            sublinear_tf=True,
+            dtype=np.float32,
+        )
+        try:
+            counts = words.fit_transform(self._corpus)
+        except ValueError as error:  # scikit-learn: an empty vocabulary
+            raise ModelError(
+                "lsa found no word in its corpus.", given=f"{len(self._corpus)} texts"
+            ) from error
+        dim = max(1, min(self._dim, min(counts.shape) - 1))
+        return words, decomposition.TruncatedSVD(dim, random_state=self._seed).fit(counts)
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector; less than asked for where the corpus has fewer terms or texts."""
+        return int(self._fitted[1].n_components)
+
+    @property
+    def identity(self) -> str:
+        """Key of this function from text to vector."""
+        return f"lsa@{self.revision}"
+
+    def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
+        """Unit vectors (N, dim); queries and documents are treated alike."""
+        words, projection = self._fitted
+        found = np.empty((len(texts), self.dim), dtype=np.float32)
+        for start in range(0, len(texts), self._CHUNK):
+            part = words.transform(texts[start : start + self._CHUNK])
+            found[start : start + self._CHUNK] = projection.transform(part)
+        return unit_rows(found)
+
+    def encode_images(self, images: Sequence[object]) -> Vectors:
+        """Refused: LSA reads text only."""
+        raise text_only(self.name)

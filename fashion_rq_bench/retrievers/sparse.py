@@ -1,0 +1,150 @@
+"""Learned sparse retrieval (paper, Table 11): weights over a vocabulary, compared by dot product.
+
+In:  a SparseEncoder model, such as SPLADE.
+Out: dot products of pairs, or the best products of the corpus. Weights are kept as shards of
+     (term, weight) lists, so that an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from fashion_rq_bench.errors import ModelError
+from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.retrievers.assemble import assemble
+from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.encoding import EncoderConfig, Role, model_errors
+from fashion_rq_bench.retrievers.loading import Located, locate
+from fashion_rq_bench.retrievers.names import Target
+from fashion_rq_bench.retrievers.search import search_blocks
+from fashion_rq_bench.retrievers.sentence import settings_key
+from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
+from fashion_rq_bench.retrievers.vectors import encode_rows
+
+__all__ = ["Sparse"]
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A learned sparse model as a retriever.
+
+    Attributes:
+        name: as typed.
+        target: where it lies.
+        config: how it is run.
+        cache: folder of finished shards; nothing is kept if None.
+    """
+
+    name: str
+    target: Target
+    config: EncoderConfig = field(default_factory=EncoderConfig)
+    cache: Path | None = None
+
+    @cached_property
+    def _located(self) -> Located:
+        return locate(self.target, self.config)
+
+    @cached_property
+    def _model(self) -> Any:
+        found = self._located
+        return assemble("sparse", found.folder, found.name, found.config, found.baseline)
+
+    @property
+    def identity(self) -> str:
+        """Weights and settings."""
+        found = self._located
+        key = settings_key(found.config, found.baseline)
+        return f"sparse {found.name}@{found.revision}#{key}"
+
+    def score(self, collection: Collection) -> Scores:
+        """Dot product of every pair of the collection, shape (U,).
+
+        Raises:
+            ModelError: the model failed, or its weights are unusable.
+        """
+        pairs = collection.pairs
+        texts, place = pool_texts(collection)
+        queries = self._weights(pairs.queries, "query")
+        products = self._weights(texts, "document")
+        shared = queries[pairs.query_index].multiply(products[place])
+        return np.asarray(shared.sum(axis=1), dtype=np.float64).ravel()
+
+    def search(self, collection: Collection, top_k: int) -> Found:
+        """The best products of the corpus for each query; errors as :meth:`score`."""
+        texts, text_of = corpus_texts(collection)
+        queries = self._weights(collection.pairs.queries, "query")
+        products = self._weights(texts, "document", pool_texts(collection)[0]).T.tocsr()
+        return search_blocks(
+            lambda part: (queries[part] @ products).toarray(), queries.shape[0], text_of, top_k
+        )
+
+    def _weights(self, texts: Sequence[str], role: Role, leading: Sequence[str] = ()) -> Any:
+        """(N, V) CSR array of texts' weights."""
+        shards, place = encode_rows(
+            texts,
+            lambda part: self._encode(part, role),
+            self.identity,
+            role,
+            cache=self.cache,
+            leading=leading,
+        )
+        table = pa.concat_tables(shards).combine_chunks()
+        lists = table["terms"].combine_chunks()
+        terms, weights = lists.flatten(), table["weights"].combine_chunks().flatten()
+        width = int(self._model.get_embedding_dimension())
+        return sparse.csr_array(
+            (
+                weights.to_numpy().astype(np.float64),
+                terms.to_numpy(),
+                np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy())]),
+            ),
+            shape=(len(table), width),
+        )[place]
+
+    def _encode(self, texts: list[str], role: Role) -> pa.Table:
+        model, config = self._model, self._located.config
+        prompt = config.query_prompt if role == "query" else config.document_prompt
+        call = model.encode_query if role == "query" else model.encode_document
+        with model_errors(self.name, "encoding"):
+            found = call(
+                texts,
+                prompt=prompt or None,
+                batch_size=config.batch_size,
+                show_progress_bar=False,
+                convert_to_sparse_tensor=True,
+                save_to_cpu=True,
+            ).coalesce()
+        rows, terms = found.indices().numpy()
+        weights = found.values().float().numpy()
+        return weights_table(self.name, len(texts), found.shape[0], rows, terms, weights)
+
+
+def weights_table(name: str, texts: int, rows: int, row: Any, term: Any, weight: Any) -> pa.Table:
+    """Non-zero weights in the order of (row, term), as one list of terms and weights per text.
+
+    Raises:
+        ModelError: fewer or more rows than texts, or weights that are not finite.
+    """
+    if rows != texts:
+        raise ModelError(f"{name} was given {texts} texts and returned {rows} rows.")
+    bad = np.unique(row[~np.isfinite(weight)])
+    if bad.size:
+        raise ModelError(
+            f"{name} returned weights that are not finite for {bad.size} of {texts} texts.",
+            fix='Half precision is the usual cause: try dtype = "float32".',
+        )
+    ends = pa.array(np.searchsorted(row, np.arange(texts + 1)), pa.int32())
+    return pa.table(
+        {
+            "terms": pa.ListArray.from_arrays(ends, pa.array(term, pa.int32())),
+            "weights": pa.ListArray.from_arrays(ends, pa.array(weight, pa.float32())),
+        }
+    )
