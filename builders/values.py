@@ -8,7 +8,7 @@ A value is held or not; a null or an empty list holds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,9 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-__all__ = ["Axis", "Incidence", "Ints", "axis", "column_axis", "incidence"]
+__all__ = ["Axis", "Held", "Incidence", "Ints", "axis", "column_axis", "incidence"]
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,58 @@ class Incidence:
         """Columns of each attribute."""
         ends = np.cumsum([0, *(len(one.values) for one in self.axes)]).tolist()
         return {one.name: slice(ends[i], ends[i + 1]) for i, one in enumerate(self.axes)}
+
+    def held(self, products: Ints, columns: Ints | None = None) -> Held:
+        """What some products hold.
+
+        Args:
+            products: their numbers.
+            columns: rising columns to look at; by default those that any of the products holds.
+        """
+        starts = self.matrix.indptr[products].astype(np.int64)
+        counts = self.matrix.indptr[products + 1].astype(np.int64) - starts
+        rows = np.repeat(np.arange(len(products)), counts)
+        found = self.matrix.indices[np.arange(len(rows)) + np.repeat(_gaps(starts, counts), counts)]
+        if columns is None:
+            columns = np.flatnonzero(np.bincount(found, minlength=self.matrix.shape[1]))
+        place = np.full(self.matrix.shape[1], -1)
+        place[columns] = np.arange(len(columns))
+        wanted = place[found] >= 0
+        matrix = np.zeros((len(products), len(columns)), bool)
+        matrix[rows[wanted], place[found[wanted]]] = True
+        return Held(columns, matrix)
+
+
+def _gaps(starts: Ints, counts: Ints) -> Ints:
+    """What to add to a running number to get from the end of one run to the start of the next."""
+    return starts - np.cumsum(counts) + counts
+
+
+@dataclass(frozen=True)
+class Held:
+    """Which of some products hold which values.
+
+    Attributes:
+        columns: (C,) rising columns of the :class:`Incidence`.
+        matrix: (products, C) bool.
+    """
+
+    columns: Ints
+    matrix: Bools
+
+    def within(self, block: slice) -> tuple[Ints, Bools]:
+        """Columns inside a block of the incidence, and what is held of them."""
+        low, high = np.searchsorted(self.columns, (block.start, block.stop))
+        return self.columns[low:high], self.matrix[:, low:high]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {column: place for place, column in enumerate(self.columns.tolist())}
+
+    def any_of(self, columns: Iterable[int]) -> Bools:
+        """(products,) which products hold a value of any of these columns of the incidence."""
+        places = [self._places[column] for column in columns if column in self._places]
+        return np.asarray(self.matrix[:, places].any(axis=1))
 
 
 def axis(name: str, products: Ints, texts: pa.Array) -> Axis:

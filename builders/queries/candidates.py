@@ -44,6 +44,7 @@ COLUMNS = {
 _MAX_RANGE = {"product_type": 3, "color": 3, "brand": 3, "pattern": 2}
 _MIN_IN_RANGE = {"product_type": 0.05}
 _MIN_HELD = 0.8
+_MIN_RANGE = 0.8
 _MOST_SINGLES = 4
 
 _OFTEN_UNKNOWN = {"price_hint": 0.15, "material": 0.5, "style_tags": 0.5, "pattern": 0.6}
@@ -101,11 +102,11 @@ def candidates(values: Incidence, products: Ints, broad: bool) -> list[Candidate
         products: numbers of the cluster's products.
         broad: the product types are broad categories, of no class of things in particular.
     """
-    own = values.matrix[products]
+    own = values.held(products)
     found = [
         candidate
         for attribute, block in values.columns.items()
-        for candidate in _supported(attribute, own[:, block].toarray() > 0, values, block.start)
+        for candidate in _supported(attribute, own.within(block), values)
     ]
     types = [one.wish.values[0] for one in found if one.wish.attribute == "product_type"]
     dominant = types[0] if types and not broad else ""
@@ -114,50 +115,48 @@ def candidates(values: Incidence, products: Ints, broad: bool) -> list[Candidate
 
 def masks(values: Incidence, products: Ints, found: list[Candidate]) -> Bools:
     """(products, candidates): which products satisfy which wish."""
-    own = values.matrix[products]
-    used = sorted({column for one in found for column in one.columns})
-    place = {column: position for position, column in enumerate(used)}
-    held = own[:, used].toarray() > 0
-    open_ = {
-        name: own[:, values.columns[name]].sum(axis=1) == 0
-        for name in {one.wish.attribute for one in found if one.lenient}
+    used = {column for one in found for column in one.columns}
+    blocks = {
+        one.wish.attribute: values.columns[one.wish.attribute] for one in found if one.lenient
     }
+    for block in blocks.values():
+        used.update(range(block.start, block.stop))
+    own = values.held(products, np.array(sorted(used), dtype=np.int64))
+    unknown = {name: ~own.within(block)[1].any(axis=1) for name, block in blocks.items()}
     result = np.zeros((len(products), len(found)), bool)
     for number, one in enumerate(found):
-        result[:, number] = held[:, [place[column] for column in one.columns]].any(axis=1)
+        result[:, number] = own.any_of(one.columns)
         if one.lenient:
-            result[:, number] |= open_[one.wish.attribute]
+            result[:, number] |= unknown[one.wish.attribute]
     return result
 
 
-def _supported(attribute: str, held: Bools, values: Incidence, start: int) -> Iterator[Candidate]:
-    """Candidates of one attribute from (products of the cluster, values) held or not."""
+def _supported(attribute: str, own: tuple[Ints, Bools], values: Incidence) -> Iterator[Candidate]:
+    """Candidates of one attribute from its columns and (products, columns) held or not."""
+    columns, held = own
     known = held.any(axis=1)
     if not known.any():
         return
     share = held.mean(axis=0)
-    ranked = [int(column) for column in np.lexsort((np.arange(len(share)), -share))]
+    ranked = np.lexsort((columns, -share)).tolist()
+    single = [place for place in ranked[:_MOST_SINGLES] if share[place] >= _MIN_HELD]
+    for place in single:
+        yield _candidate(values, attribute, columns[[place]], lenient=False)
     least = _MIN_IN_RANGE.get(attribute, 0.1)
-    frequent = [column for column in ranked if share[column] >= least]
-    single = [column for column in ranked[:_MOST_SINGLES] if share[column] >= _MIN_HELD]
-    for column in single:
-        yield _candidate(values, attribute, (start + column,), lenient=False)
+    frequent = [place for place in ranked if share[place] >= least]
     for size in range(2, min(_MAX_RANGE.get(attribute, 1), len(frequent)) + 1):
-        if held[:, frequent[:size]].any(axis=1).mean() >= _MIN_HELD:
-            columns = tuple(start + column for column in frequent[:size])
-            yield _candidate(values, attribute, columns, lenient=False)
+        if held[:, frequent[:size]].any(axis=1).mean() >= _MIN_RANGE:
+            yield _candidate(values, attribute, columns[frequent[:size]], lenient=False)
     enough = max(_LEAST_KNOWN, _OFTEN_UNKNOWN.get(attribute, 1.0) * len(held))
-    if not single and attribute in _OFTEN_UNKNOWN and known.sum() >= enough:
-        agreed = held[known].mean(axis=0)
-        if agreed[ranked[0]] >= _MIN_AGREED:
-            yield _candidate(values, attribute, (start + ranked[0],), lenient=True)
+    open_ = not single and attribute in _OFTEN_UNKNOWN and known.sum() >= enough
+    if open_ and held[known, ranked[0]].mean() >= _MIN_AGREED:
+        yield _candidate(values, attribute, columns[[ranked[0]]], lenient=True)
 
 
-def _candidate(
-    values: Incidence, attribute: str, columns: tuple[int, ...], *, lenient: bool
-) -> Candidate:
-    texts = tuple(values.names[column][1] for column in columns)
-    return Candidate(Wish(attribute, texts), columns, lenient)
+def _candidate(values: Incidence, attribute: str, columns: Ints, *, lenient: bool) -> Candidate:
+    numbers = tuple(columns.tolist())
+    texts = tuple(values.names[column][1] for column in numbers)
+    return Candidate(Wish(attribute, texts), numbers, lenient)
 
 
 def _sayable(wish: Wish, article_type: str) -> bool:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fashion_rq_bench.builders.hierarchy import code_matrix
 from fashion_rq_bench.comparators.product_type import FOUND
 from fashion_rq_bench.consistent import wishes_satisfied
 from fashion_rq_bench.matching import match_pairs
@@ -30,11 +31,15 @@ from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.similarity import LexicalSimilarity, Similarity
 from fashion_rq_bench.vocabulary import fold
 
-from .candidates import COLUMNS
+from .candidates import wish_incidence
 from .evidence import Evidence, read_evidence
+from .grounding import Grounding
 from .wishes import PrefixIndex
 
-__all__ = ["Verdict", "VerifyConfig", "form_faults", "verify"]
+__all__ = ["FITS_SIBLINGS", "Verdict", "Verifier", "VerifyConfig", "form_faults", "verify"]
+
+FITS_SIBLINGS = "fits siblings as well"
+"""The reason against a query whose wishes the siblings' products satisfy as the target's do."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -44,6 +49,9 @@ _INTERNAL = re.compile(
     r"semantic id|sid|cluster|prefix|null|none|nan)\b"
 )
 _TYPE = ATTRIBUTES.index("product_type")
+_LISTED = 50
+_FOR_TYPES = 2
+"""The tier of pairs that only tell whether a query finds a product type."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class VerifyConfig:
 
     Attributes:
         min_words, max_words: length of a query.
-        products: products looked at per query and tier.
+        products: products looked at per query and tier, evenly spread.
         least_share: share of the cluster's products of the asked type that must hold a value said.
         required: share of a cluster that makes a product type one to be covered.
         margin: how much larger the target's share of satisfying products must be than the
@@ -62,7 +70,7 @@ class VerifyConfig:
 
     min_words: int = 3
     max_words: int = 26
-    products: int = 8
+    products: int = 32
     least_share: float = 0.7
     required: float = 0.05
     margin: float = 0.05
@@ -113,27 +121,67 @@ def verify(
         similarity: of the soft comparisons; trigram overlap by default, which needs no model.
         config: thresholds.
     """
-    config = config or VerifyConfig()
-    codes = np.array(semantic_ids["semantic_id"].to_pylist(), dtype=np.int64)
-    index = PrefixIndex(codes)
-    found = list(read_evidence(clusters))
-    rows = _rows_by_prefix(queries)
-    reasons: list[list[str]] = [form_faults(text, config) for text in queries["query"].to_pylist()]
-    _add_duplicates(queries, rows, reasons, config)
-    _add_ungrounded(queries, rows, found, index, catalog, reasons, config)
-    measured = _measure(queries, rows, found, index, catalog, similarity, config)
-    for number, same in enumerate(measured.inseparable):
-        if same:
-            reasons[number].append("fits siblings as well")
-    table = pa.table(
-        {
-            "query_id": queries["query_id"],
-            "reasons": pa.array(reasons, pa.list_(pa.string())),
-            "exact": measured.exact,
-            "sibling": measured.sibling,
-        }
-    )
-    return Verdict(table, _report(queries, reasons, measured))
+    return Verifier(clusters, catalog, semantic_ids, similarity, config).check(queries)
+
+
+class Verifier:
+    """:func:`verify` for several tables of queries of the same edition.
+
+    Args:
+        clusters, catalog, semantic_ids, similarity, config: as for :func:`verify`.
+    """
+
+    def __init__(
+        self,
+        clusters: pa.Table,
+        catalog: pa.Table,
+        semantic_ids: pa.Table,
+        similarity: Similarity | None = None,
+        config: VerifyConfig | None = None,
+    ) -> None:
+        self.config = config or VerifyConfig()
+        self._catalog = catalog
+        self._index = PrefixIndex(code_matrix(semantic_ids, catalog))
+        self._found = list(read_evidence(clusters))
+        self._grounding = Grounding(wish_incidence(catalog), self.config.least_share)
+        self._similarity = similarity or LexicalSimilarity()
+
+    def check(self, queries: pa.Table) -> Verdict:
+        """Check queries of all clusters, or of some: those without queries are not looked at."""
+        config = self.config
+        rows = _rows_by_prefix(queries)
+        found = [evidence for evidence in self._found if evidence.prefix in rows]
+        reasons = [form_faults(text, config) for text in queries["query"].to_pylist()]
+        _add_duplicates(queries, rows, reasons, config)
+        self._add_ungrounded(queries, rows, found, reasons)
+        measured = _measure(
+            queries, rows, found, self._index, self._catalog, self._similarity, config
+        )
+        for number in np.flatnonzero(measured.inseparable).tolist():
+            reasons[number].append(FITS_SIBLINGS)
+        table = pa.table(
+            {
+                "query_id": queries["query_id"],
+                "reasons": pa.array(reasons, pa.list_(pa.string())),
+                "exact": measured.exact,
+                "sibling": measured.sibling,
+            }
+        )
+        return Verdict(table, _report(queries, reasons, measured))
+
+    def _add_ungrounded(
+        self,
+        queries: pa.Table,
+        rows: dict[tuple[int, ...], list[int]],
+        found: Sequence[Evidence],
+        reasons: list[list[str]],
+    ) -> None:
+        intents = queries["intents"].to_pylist()
+        for evidence in found:
+            held = self._grounding.held(self._index.members(evidence.prefix))
+            for number in rows[evidence.prefix]:
+                if any(next(self._grounding.faults(one, held), "") for one in intents[number]):
+                    reasons[number].append("ungrounded")
 
 
 def _rows_by_prefix(queries: pa.Table) -> dict[tuple[int, ...], list[int]]:
@@ -169,54 +217,6 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-# ---------------------------------------------------------------- grounding
-
-
-def _add_ungrounded(
-    queries: pa.Table,
-    rows: dict[tuple[int, ...], list[int]],
-    found: Sequence[Evidence],
-    index: PrefixIndex,
-    catalog: pa.Table,
-    reasons: list[list[str]],
-    config: VerifyConfig,
-) -> None:
-    intents = queries["intents"].to_pylist()
-    columns = [name for name in COLUMNS.values() if name != "occasion"]
-    for evidence in found:
-        members = rows.get(evidence.prefix, [])
-        if not members:
-            continue
-        products = catalog.select(columns).take(index.members(evidence.prefix)).to_pylist()
-        for number in members:
-            if any(_ungrounded(intent, products, config) for intent in intents[number]):
-                reasons[number].append("ungrounded")
-
-
-def _ungrounded(
-    intent: dict[str, Any], products: list[dict[str, Any]], config: VerifyConfig
-) -> bool:
-    """Whether a value said is held by too few of the cluster's products of the asked type."""
-    asked = intent["product_type"]
-    typed = [p for p in products if (p["article_type"] or "").casefold() == asked] or products
-    for attribute, column in COLUMNS.items():
-        said = intent[attribute]
-        if said is None or attribute in ("product_type", "occasion", "age_group"):
-            continue
-        wanted = {v.casefold() for v in ([said] if isinstance(said, str) else said)}
-        held = [_values(product[column]) for product in typed]
-        known = [values for values in held if values]
-        if sum(bool(values & wanted) for values in known) < config.least_share * len(known):
-            return True
-        if not known and attribute == "brand":
-            return True
-    return False
-
-
-def _values(value: str | list[str] | None) -> set[str]:
-    return {v.casefold() for v in ([value] if isinstance(value, str) else value or [])}
-
-
 # ---------------------------------------------------------------- measured
 
 
@@ -237,40 +237,31 @@ def _measure(
     found: Sequence[Evidence],
     index: PrefixIndex,
     catalog: pa.Table,
-    similarity: Similarity | None,
+    similarity: Similarity,
     config: VerifyConfig,
 ) -> _Measured:
     """Match every query with products of its cluster, of siblings, and of each required type."""
     types = catalog["article_type"].combine_chunks()
-    query: list[int] = []
-    product: list[int] = []
-    tier: list[int] = []
+    pairs = _Pairs()
     wanted: list[tuple[Evidence, str, slice]] = []
     for evidence in found:
-        members = rows.get(evidence.prefix, [])
+        members = rows[evidence.prefix]
         around = index.around(evidence.prefix)
-        for place, products in enumerate((around.exact, around.sibling)):
-            for number in members:
-                chosen = _spread(products, config.products)
-                query += [number] * len(chosen)
-                product += chosen
-                tier += [place] * len(chosen)
+        for tier, products in enumerate((around.exact, around.sibling)):
+            pairs.add(members, _spread(products, config.products), tier)
         for value, representative in _representatives(evidence, around.exact, types):
-            start = len(query)
-            query += members
-            product += [representative] * len(members)
-            tier += [2] * len(members)
-            wanted.append((evidence, value, slice(start, len(query))))
-    asked = np.array(query, dtype=np.int64)
+            part = pairs.add(members, np.array([representative]), _FOR_TYPES)
+            wanted.append((evidence, value, part))
+    asked, product, tiers = pairs.arrays()
     matches = match_pairs(
         queries["intents"],
         catalog,
         asked,
-        np.array(product, dtype=np.int64),
-        similarity or LexicalSimilarity(),
+        product,
+        similarity,
     )
     satisfied = wishes_satisfied(matches).satisfied
-    shares = [_shares(asked, np.array(tier) == place, satisfied, len(queries)) for place in (0, 1)]
+    shares = [_shares(asked, tiers == tier, satisfied, len(queries)) for tier in (0, 1)]
     typed = matches.match[:, _TYPE] >= FOUND
     gaps: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
     counts: Counter[bool] = Counter()
@@ -290,10 +281,33 @@ def _measure(
     )
 
 
-def _spread(products: Ints, count: int) -> list[int]:
+class _Pairs:
+    """(query, product) pairs in the making, each with the number of its tier."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Ints, Ints, Ints]] = []
+        self._length = 0
+
+    def add(self, queries: Sequence[int], products: Ints, tier: int) -> slice:
+        """Pair each query with each product; returns where these pairs stand."""
+        query = np.repeat(np.asarray(queries, dtype=np.int64), len(products))
+        self._parts.append((query, np.tile(products, len(queries)), np.full(len(query), tier)))
+        start, self._length = self._length, self._length + len(query)
+        return slice(start, self._length)
+
+    def arrays(self) -> tuple[Ints, Ints, Ints]:
+        """Queries, products and tiers of all pairs."""
+        if not self._parts:
+            return (np.empty(0, np.int64),) * 3
+        query, product, tier = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        return query, product, tier
+
+
+def _spread(products: Ints, count: int) -> Ints:
     """Up to ``count`` products, evenly spread over the cluster's order."""
-    places = np.unique(np.linspace(0, len(products) - 1, min(count, len(products))).astype(int))
-    return [int(products[place]) for place in places] if len(products) else []
+    if len(products) <= count:
+        return products
+    return products[np.linspace(0, len(products) - 1, count).astype(np.int64)]
 
 
 def _representatives(
@@ -333,7 +347,8 @@ def _report(
             "gaps": len(measured.gaps),
             "minor_types": measured.minor,
             "minor_gaps": len(measured.minor_gaps),
-            "uncovered": [f"{key}: {value}" for key, value in measured.gaps[:50]],
+            "uncovered": [f"{key}: {value}" for key, value in measured.gaps[:_LISTED]],
+            "uncovered_not_listed": max(len(measured.gaps) - _LISTED, 0),
         },
         "satisfied": {
             "exact": mean(measured.exact).value,
