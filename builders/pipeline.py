@@ -13,14 +13,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
-from fashion_rq_bench import _config
 from fashion_rq_bench._io import (
     digest,
     read_json,
@@ -30,28 +29,28 @@ from fashion_rq_bench._io import (
 )
 from fashion_rq_bench.builders._sources import fingerprint, kept_semantic_ids, known_strings
 from fashion_rq_bench.builders._stages import Stage, StageRun, Workshop
-from fashion_rq_bench.builders.catalog import CatalogConfig, read_catalog, write_catalog
+from fashion_rq_bench.builders.build_config import BuildConfig
+from fashion_rq_bench.builders.catalog import read_catalog, write_catalog
 from fashion_rq_bench.builders.catalog.text import product_text
-from fashion_rq_bench.builders.context import ContextConfig, context
+from fashion_rq_bench.builders.context import context
 from fashion_rq_bench.builders.edition import write_edition
-from fashion_rq_bench.builders.embedding import EmbeddingConfig, embed
-from fashion_rq_bench.builders.hierarchy import HierarchyConfig, hierarchy
+from fashion_rq_bench.builders.embedding import embed
+from fashion_rq_bench.builders.hierarchy import hierarchy
 from fashion_rq_bench.builders.queries import (
-    LLMConfig,
-    QueryConfig,
     generate,
     generate_with_llm,
+    price_job,
+    steering_report,
 )
-from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
 from fashion_rq_bench.builders.strings import strings
-from fashion_rq_bench.builders.tasks import TaskConfig, candidate_pools, tasks
+from fashion_rq_bench.builders.tasks import candidate_pools, tasks
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import BuildError, ConfigError, EditionError, InputError
 from fashion_rq_bench.retrievers.encoders import load_text_encoder
 from fashion_rq_bench.schema import CORPUS, TASK_CONFIGS
 from fashion_rq_bench.similarity import StringTable
 
-__all__ = ["STAGES", "BuildConfig", "BuildResult", "StageRun", "build"]
+__all__ = ["STAGES", "BuildConfig", "BuildResult", "StageRun", "build", "price_queries"]
 
 Folders = Mapping[str, Path]
 
@@ -67,77 +66,6 @@ STAGES = (
     "tasks",
     "edition",
 )
-
-
-@dataclass(frozen=True)
-class BuildConfig:
-    """Every knob of a build, one section per stage.
-
-    Attributes:
-        name: the edition's name, shown on its card.
-        source: where the catalog comes from, in words or a link; None shows its file name.
-        license: licence id of the catalog as the Hub writes it, e.g. "mit".
-        seed: the seed of every stage whose own seed is not set in its section.
-        text_encoder: the declared encoder of the ``strings`` table, part of the metric's identity.
-        reuse: an edition whose semantic IDs and string vectors are taken over where they fit, so
-            that its text and tasks can be rebuilt to the same bytes on any machine.
-    """
-
-    name: str = "custom"
-    source: str | None = None
-    license: str = "other"
-    seed: int = 0
-    text_encoder: str = "minilm"
-    reuse: str | None = None
-    catalog: CatalogConfig = field(default_factory=CatalogConfig)
-    embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
-    rqvae: RQVAEConfig = field(default_factory=RQVAEConfig)
-    hierarchy: HierarchyConfig = field(default_factory=HierarchyConfig)
-    context: ContextConfig = field(default_factory=ContextConfig)
-    queries: QueryConfig = field(default_factory=QueryConfig)
-    llm: LLMConfig = field(default_factory=LLMConfig)
-    tasks: TaskConfig = field(default_factory=TaskConfig)
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> BuildConfig:
-        """Build from nested values (TOML); the top-level seed reaches every section.
-
-        Raises:
-            ConfigError: on an unknown key or a value out of range, with the nearest match.
-        """
-        seed = values.get("seed", cls.seed)
-        sections = {
-            item.name: {"seed": seed, **values.get(item.name, {})}
-            for item in dataclasses.fields(cls)
-            if dataclasses.is_dataclass(item.default_factory) and _has_seed(item.default_factory)
-        }
-        made = _config.from_mapping(cls, {**values, **sections})
-        return dataclasses.replace(made, llm=made.llm.with_environment())
-
-    @classmethod
-    def preset(cls, name: str) -> Mapping[str, Any]:
-        """The values of a configuration that ships with the package, e.g. "myntra-416".
-
-        Raises:
-            ConfigError: if there is none of that name and no such file.
-        """
-        folder = Path(__file__).parent / "configs"
-        named = folder / f"{name}.toml"
-        if named.is_file():
-            return _config.read_toml(named)
-        if Path(name).suffix == ".toml" or Path(name).is_file():
-            return _config.read_toml(Path(name))
-        known = sorted(path.stem for path in folder.glob("*.toml"))
-        raise ConfigError(
-            "There is no configuration of this name.",
-            given=name,
-            allowed=known,
-            fix="Or give the path of a TOML file.",
-        )
-
-
-def _has_seed(kind: object) -> bool:
-    return any(item.name == "seed" for item in dataclasses.fields(kind))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -182,6 +110,41 @@ def build(
             if stage.name == until:
                 break
     return BuildResult(out, tuple(workshop.runs.values()), _edition_id(workshop))
+
+
+def price_queries(
+    source: str | Path,
+    out: Path,
+    config: BuildConfig,
+    *,
+    report: Callable[[str, StageRun | None], None] = lambda name, run: None,
+) -> dict[str, Any]:
+    """What the language model's queries would cost: builds up to the context, asks no model.
+
+    Args:
+        source, out, config, report: as for :func:`build`.
+
+    Returns:
+        See :func:`~.queries.llm.price_job`; answers kept by an earlier run cost nothing.
+
+    Raises:
+        ConfigError: if the queries are the grammar's, which asks no model.
+    """
+    if config.queries.generator != "llm":
+        raise ConfigError(
+            "Only queries of a language model have a price.",
+            given=config.queries.generator,
+            allowed=["llm"],
+            fix="Add --generator llm.",
+        )
+    context = build(source, out, config, until="context", report=report).runs[-1]
+    clusters = read_parquet(context.folder / "clusters.parquet")
+    cache = _answers(out / ".work")
+    return price_job(clusters, config.llm, cache=cache, queries=config.queries)
+
+
+def _answers(work: Path) -> Path:
+    return work / "cache" / "llm"
 
 
 def _edition_id(workshop: Workshop) -> str | None:
@@ -315,7 +278,7 @@ class _Fills:
         )
         config = self.config.queries
         if config.generator == "llm":
-            cache = self.work / "cache" / "llm"
+            cache = _answers(self.work)
             made = generate_with_llm(*evidence, self.config.llm, cache=cache, queries=config)
             write_json(made.run, to / "run.json")
             write_json(made.report, to / "report.json")
@@ -323,7 +286,8 @@ class _Fills:
             return
         written = generate(*evidence, config)
         write_parquet(written.table, to / "queries.parquet")
-        write_json(written.report, to / "report.json")
+        steered = steering_report(evidence[1])
+        write_json({**written.report, "steering_texts": steered}, to / "report.json")
 
     def tasks(self, done: Folders, to: Path) -> None:
         catalog = _table(done, "catalog", "catalog")
@@ -358,7 +322,7 @@ class _Fills:
             self.out,
             tables,
             name=self.config.name,
-            config=_declared(self.config),
+            config=self.config.declared(),
             reports={
                 "catalog": read_json(done["catalog"] / "catalog_report.json"),
                 "rqvae": read_json(done["rqvae"] / "diagnostics.json"),
@@ -396,12 +360,3 @@ def _corpus(catalog: pa.Table, semantic_ids: pa.Table) -> pa.Table:
     columns = {**{name: catalog[name] for name in catalog.column_names}, "text": text}
     columns["semantic_id"] = semantic_ids["semantic_id"]
     return pa.table([columns[name] for name in CORPUS.names], schema=CORPUS)
-
-
-def _declared(config: BuildConfig) -> dict[str, Any]:
-    """The settings as an edition states them: without paths of the machine that built it."""
-    values = {**_config.to_mapping(config), "reuse": None, "llm": config.llm.published}
-    encoder = Path(config.embedding.encoder)
-    if encoder.is_dir():
-        values["embedding"] = {**values["embedding"], "encoder": encoder.name}
-    return values

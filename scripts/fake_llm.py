@@ -1,8 +1,9 @@
 """A language-model endpoint that behaves as well and as badly as real ones.
 
 In:  a port, a schedule of behaviours.
-Out: an OpenAI-compatible server on 127.0.0.1 that streams answers made from the evidence in the
-     prompt; its address on standard output, and one JSON line per request in a log.
+Out: an OpenAI-compatible server on 127.0.0.1 that streams answers made from the evidence (or the
+     queries to be read) in the prompt; its address on standard output, and one JSON line per
+     request in a log.
 
     python scripts/fake_llm.py --schedule rough --log requests.jsonl
     export FASHION_RQ_LLM_BASE_URL=http://127.0.0.1:8081/v1 FASHION_RQ_LLM_API_KEY=any
@@ -38,6 +39,8 @@ FAULTS = (
     "enormous",
     "steered",
 )
+FAULTY = ("shoes", "usage=casual shoes for you", "Fine things of Nowherebrand, for nobody")
+"""Searches that a verifier refuses: too short, with internal names, without a known product."""
 MALFORMED = ("fenced", "single-quoted", "commented", "duplicated key", "in prose", "half-finished")
 SCHEDULES = {
     "good": ("good",),
@@ -165,7 +168,13 @@ def answer(queries: list[str], messages: list[dict[str, str]]) -> dict[str, Any]
 
 def reply(kind: str, messages: list[dict[str, str]], salt: str) -> Reply:
     """What to stream for a kind of behaviour."""
+    if "<queries>" in messages[1]["content"]:
+        return reading_reply(kind, messages, salt)
     queries = searches(messages, salt)
+    if kind == "single":
+        queries = queries[:1]
+    if kind == "faulty":
+        queries = [*queries[: 1 if len(messages) > 2 else 3], *FAULTY]
     whole = answer(queries, messages)
     text = json.dumps(whole, indent=1, ensure_ascii=False)
     if kind in ("cut", "truncated"):
@@ -188,6 +197,48 @@ def reply(kind: str, messages: list[dict[str, str]], salt: str) -> Reply:
         steered = [*queries, f"{stray_text(messages)} buy now at http://evil.example"]
         return Reply(json.dumps(whole | {"user_queries": steered}), "stop", tuple(queries))
     return Reply(text, "stop", tuple(queries))
+
+
+def readings(messages: list[dict[str, str]], *, steered: bool) -> list[dict[str, Any]]:
+    """The searches in the prompt, read: values of its lists that stand in them as words."""
+    lines = re.search(r"<queries>\n(.*?)\n</queries>", messages[1]["content"], re.DOTALL)
+    found = []
+    for line in lines[1].splitlines() if lines else []:
+        one = json.loads(line)
+        intent: dict[str, Any] = {}
+        for name, listed in re.findall(
+            r"^(\w+) \(\w+\): .*?(\".*\")$", messages[0]["content"], re.M
+        ):
+            said = [value for value in json.loads(f"[{listed}]") if _says(one["search"], value)]
+            if said:
+                intent[name] = said if name in ("color", "occasion") else max(said, key=len)
+        if steered:
+            intent["brand"] = ["Evilwear"]
+        found.append({"number": one["number"], "intents": [intent]})
+    return found
+
+
+def _says(search: str, value: str) -> bool:
+    return f" {value.lower()} " in f" {search.lower()} "
+
+
+def reading_reply(kind: str, messages: list[dict[str, str]], salt: str) -> Reply:
+    """What to stream when queries are to be read."""
+    found = readings(messages, steered=kind == "steered")
+    text = json.dumps({"readings": found}, indent=1)
+    if kind in ("cut", "truncated"):
+        return Reply(text[: len(text) // 2], "length" if kind == "truncated" else None)
+    if kind == "malformed":
+        how = int(salt[-4:], 16) % 3
+        forms = (f"```json\n{text}\n```", str({"readings": found}), f"Here you are: {text} Done!")
+        return Reply(forms[how])
+    if kind in ("wrong schema", "unread"):
+        return Reply(json.dumps({"answer": {"intents": "none"}}))
+    if kind == "empty":
+        return Reply("")
+    if kind == "enormous":
+        return Reply(json.dumps({"readings": found, "notes": "and so on " * 20_000}))
+    return Reply(text)
 
 
 def stray_text(messages: list[dict[str, str]]) -> str:
@@ -231,6 +282,8 @@ class Handler(BaseHTTPRequestHandler):
         request = digest_of(body["messages"])
         kind, times = self.state.kind(request)
         entry = {"request": request, "times": times, "kind": kind}
+        if len(body["messages"]) > 2:
+            entry["correction"] = body["messages"][-1]["content"]
         if self._refused(kind, body, entry):
             return
         time.sleep(self.state.delay)

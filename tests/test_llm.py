@@ -24,13 +24,14 @@ from fashion_rq_bench._io import write_parquet
 from fashion_rq_bench.builders.context import context
 from fashion_rq_bench.builders.hierarchy import HierarchyConfig, hierarchy
 from fashion_rq_bench.builders.queries import llm
-from fashion_rq_bench.builders.queries.llm import LLMConfig, generate_with_llm, price_job
+from fashion_rq_bench.builders.queries.llm import LLMConfig, generate_with_llm
 from fashion_rq_bench.builders.queries.llm_budget import Budget, RateLimit
 from fashion_rq_bench.builders.queries.llm_cache import AnswerCache, Completion, request_key
 from fashion_rq_bench.builders.queries.llm_calls import Asked, Caller
 from fashion_rq_bench.builders.queries.llm_client import _retry_after, load_model
+from fashion_rq_bench.builders.queries.llm_price import price_job
 from fashion_rq_bench.builders.queries.llm_report import bar
-from fashion_rq_bench.builders.queries.prompt import render
+from fashion_rq_bench.builders.queries.prompt import ANSWER_SCHEMA, render
 from fashion_rq_bench.errors import ConfigError, InputError, LLMError
 from fashion_rq_bench.schema import CATALOG, QUERIES, SEMANTIC_IDS
 from fashion_rq_bench.vocabulary import fold
@@ -236,6 +237,42 @@ def test_foreign_semantic_ids(tmp_path: Path) -> None:
         generate_with_llm(clusters, catalog, ids.slice(1), cache=tmp_path)
 
 
+# ---------------------------------------------------------------- corrections
+
+
+def test_failing_queries_go_back_once_with_the_reasons(tmp_path: Path) -> None:
+    """Three faulty queries of each first answer are sent back; those of the second are not."""
+    fake_llm.SCHEDULES["faulty"] = ("faulty",)
+    tables = few(shop(), 4)
+    with serving(tmp_path, "faulty") as endpoint:
+        made = run(tables, endpoint.config(), tmp_path)
+        requests = endpoint.requests
+    corrections = [one["correction"] for one in requests if "correction" in one]
+    assert len(corrections) == 4
+    assert len(requests) == 8  # once, and never a second time
+    for said in corrections:
+        assert '"shoes": it is too short or too long' in said
+        assert '"usage=casual shoes for you": it uses internal names or symbols' in said
+        assert "it names no kind of product that the shop knows" in said
+    report = made.report["corrections"]
+    assert report["clusters"] == 4
+    assert report["queries_sent_back"] >= 12
+    assert report["kept"] >= 1
+    assert not set(made.table["query"].to_pylist()) & set(fake_llm.FAULTY)
+    assert made.report["dropped"]["length"] == made.report["dropped"]["internal names"] == 4
+    assert made.report["dropped"]["no product"] >= 4
+
+
+def test_a_cluster_without_a_fault_is_not_asked_again(tmp_path: Path) -> None:
+    fake_llm.SCHEDULES["single"] = ("single",)
+    with serving(tmp_path, "single") as endpoint:
+        made = run(few(shop(), 4), endpoint.config(answers=1), tmp_path)
+        requests = endpoint.requests
+    assert made.report["corrections"]["clusters"] == 0
+    assert len(requests) == 4
+    assert len(made.table) == 4
+
+
 # ---------------------------------------------------------------- steering texts
 
 
@@ -261,7 +298,13 @@ def test_steering_texts_change_only_their_own_cluster(tmp_path: Path) -> None:
     texts = made.table["query"].to_pylist()
     assert not any("evil" in text.casefold() or "ignore" in text.casefold() for text in texts)
     assert made.report["dropped"]["unsafe"] >= len(dirty[0])
-    listed = made.report["steering_texts"]
+    steered = made.report["steering_texts"]
+    rows = [row for row in dirty[1].to_pylist() if row["brand"] == ORDER]
+    assert steered["products"] == len(rows) > 0
+    assert steered["patterns"] == {"instruction": len(rows), "markup": len(rows)}
+    assert [one["product_id"] for one in steered["texts"]] == [row["product_id"] for row in rows]
+    assert all(one["column"] == "brand" and one["escaped"] for one in steered["texts"])
+    listed = steered["clusters"]
     assert listed["3-1-2"] == [ORDER]
     assert all(key.startswith("3") for key in listed)  # and those that are compared with it
     for before, after in zip(harmless[0].to_pylist(), dirty[0].to_pylist(), strict=True):
@@ -319,14 +362,18 @@ def test_a_dry_run_prices_the_job_without_a_call(tmp_path: Path) -> None:
         priced = price_job(tables[0], config, cache=tmp_path / "answers")
         assert endpoint.requests == []
         prompts = [render(row) for row in tables[0].to_pylist()]
-        assert priced["calls"] == priced["clusters"] == 5
-        assert priced["prompt_tokens"] == sum(prompt.tokens for prompt in prompts)
-        expected = (priced["prompt_tokens"] * 0.3 + 5 * 450 * 2.5) / 1e6
-        assert priced["expected"]["cost"] == pytest.approx(expected)
+        expected = priced["expected"]
+        assert expected["calls"] == priced["clusters"] == 5
+        assert expected["prompt_tokens"] == sum(prompt.tokens for prompt in prompts)
+        cost = (expected["prompt_tokens"] * 0.3 + 5 * 450 * 2.5) / 1e6
+        assert expected["cost"] == pytest.approx(cost)
+        both = price_job(tables[0], replace(config, enricher="llm"), cache=tmp_path / "answers")
+        assert both["expected"]["calls"] == 10
+        assert both["most"]["cost"] > priced["most"]["cost"]
         made = run(tables, config, tmp_path)
     assert made.run["cost"] <= priced["most"]["cost"]
     after = price_job(tables[0], config, cache=tmp_path / "answers")
-    assert (after["kept"], after["calls"], after["expected"]["cost"]) == (5, 0, 0.0)
+    assert (after["kept"], after["expected"]["calls"], after["expected"]["cost"]) == (5, 0, 0.0)
 
 
 def test_unknown_prices_are_not_a_number() -> None:
@@ -383,12 +430,20 @@ def test_the_bar_shows_the_cost(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
+    budget = Budget(LLMConfig(input_price=0.5, output_price=0.0))
     with bar("asking", 1) as advance:
-        advance(0.25)
-        advance(0.5)
+        budget.spent.add(500_000, 0)
+        advance(budget)
+        budget.spent.add(500_000, 0)
+        advance(budget)
     shown = capsys.readouterr().err
     assert "cost so far 0.5000" in shown
     assert "2/2" in shown
+    free = Budget(LLMConfig())
+    free.spent.add(1_000, 234)
+    with bar("asking", 1) as advance:
+        advance(free)
+    assert "1,234 tokens" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- kept answers
@@ -586,7 +641,8 @@ def test_a_local_model_through_the_same_port(tmp_path: Path) -> None:
     assert made.report["tokens"]["completion"] <= 48
     assert set(made.table["source"].to_pylist()) == {"grammar"}  # random weights say nothing
     messages = [{"role": "user", "content": "hello"}]
-    first, second = (asyncio.run(load_model(config).complete(messages)) for _ in range(2))
+    models = (load_model(config), load_model(config))
+    first, second = (asyncio.run(one.complete(messages, ANSWER_SCHEMA)) for one in models)
     assert first == second
     assert first.completion_tokens <= 24
     with pytest.raises(LLMError.__mro__[1], match="cannot be loaded"):

@@ -1,7 +1,9 @@
 """Queries of clusters: evidence in, shoppers' words and their structured intents out."""
 
 from .generator import QueryConfig, QueryResult, generate
-from .llm import LLMConfig, LLMResult, generate_with_llm, price_job
+from .llm import LLMConfig, LLMResult, generate_with_llm
+from .llm_price import price_job
+from .steering import steering_report
 
 __all__ = [
     "LLMConfig",
@@ -11,4 +13,5 @@ __all__ = [
     "generate",
     "generate_with_llm",
     "price_job",
+    "steering_report",
 ]

@@ -3,8 +3,9 @@
 In:  a row of the CLUSTERS table.
 Out: :class:`Evidence`, which both the offline grammar and a language model's prompt are made from.
 
-Its parts are those of the paper's query prompt: product types with shares, signatures, deltas
-against parent and siblings, exclusivity constraints, title phrases.
+Its parts are those of the paper's query prompt: sizes of the cluster, its parent and siblings,
+product types with shares, the distribution of all attribute values and the numeric statistics with
+their deltas, signatures, exclusivity constraints, title phrases.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["Evidence", "Share", "Signature", "evidence_of", "read_evidence"]
+__all__ = [
+    "Evidence",
+    "Holding",
+    "Measure",
+    "Share",
+    "Signature",
+    "evidence_of",
+    "read_evidence",
+]
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,35 @@ class Share:
     value: str
     count: int
     share: float
+
+
+@dataclass(frozen=True)
+class Holding:
+    """An attribute's value in the cluster.
+
+    Attributes:
+        attribute, value: what is held.
+        count, share: by how many products, and their share in [0, 1].
+        delta_parent, delta_siblings: percentage points more than there, siblings nearest first.
+    """
+
+    attribute: str
+    value: str
+    count: int
+    share: float
+    delta_parent: float
+    delta_siblings: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A statistic of a numeric attribute, and how much more it is than ``against`` has."""
+
+    attribute: str
+    statistic: str
+    against: str
+    value: float
+    delta: float
 
 
 @dataclass(frozen=True)
@@ -47,7 +85,11 @@ class Evidence:
         phrases: title phrases and the share of titles that hold them.
         discriminating, coverage: signatures.
         exclusivity: (attribute, value, against, percentage points).
-        siblings: prefixes of the nearest siblings.
+        siblings, sibling_sizes: prefixes and sizes of the nearest siblings.
+        parent_size: products of the cluster around.
+        type_axis: the type attribute whose dominant value has the largest share.
+        distribution: values held by at least 5%, by attribute.
+        numeric: statistics of price and year.
     """
 
     prefix: tuple[int, ...]
@@ -61,6 +103,11 @@ class Evidence:
     coverage: tuple[Signature, ...]
     exclusivity: tuple[tuple[str, str, str, float], ...]
     siblings: tuple[tuple[int, ...], ...]
+    sibling_sizes: tuple[int, ...]
+    parent_size: int
+    type_axis: str
+    distribution: tuple[Holding, ...]
+    numeric: tuple[Measure, ...]
 
     def required_types(self, least: float = 0.05) -> tuple[str, ...]:
         """Product types that queries have to cover (paper, section 3: at least 5%)."""
@@ -86,18 +133,26 @@ def read_evidence(clusters: pa.Table) -> Iterator[Evidence]:
 def evidence_of(row: Mapping[str, Any]) -> Evidence:
     """Evidence of one row of a CLUSTERS table, given as a dict."""
     found = row["evidence"]
+    plain = {name: row[name] for name in ("level", "size", "purity", "article_type")}
     return Evidence(
-        tuple(row["prefix"]),
-        row["level"],
-        row["size"],
-        row["purity"],
-        row["article_type"],
-        tuple(Share(t["value"], t["count"], t["share"]) for t in found["product_types"]),
-        {phrase["value"]: phrase["share"] for phrase in found["phrases"]},
-        tuple(_signature(signature) for signature in found["discriminating"]),
-        tuple(_signature(signature) for signature in found["coverage"]),
-        tuple((c["attribute"], c["value"], c["against"], c["delta"]) for c in found["exclusivity"]),
-        tuple(tuple(sibling["prefix"]) for sibling in found["siblings"]),
+        prefix=tuple(row["prefix"]),
+        **plain,
+        product_types=tuple(Share(**one) for one in found["product_types"]),
+        phrases={phrase["value"]: phrase["share"] for phrase in found["phrases"]},
+        discriminating=tuple(map(_signature, found["discriminating"])),
+        coverage=tuple(map(_signature, found["coverage"])),
+        exclusivity=tuple(
+            (c["attribute"], c["value"], c["against"], c["delta"]) for c in found["exclusivity"]
+        ),
+        siblings=tuple(tuple(one["prefix"]) for one in found["siblings"]),
+        sibling_sizes=tuple(one["size"] for one in found["siblings"]),
+        parent_size=found["parent_size"],
+        type_axis=found["product_type_axis"],
+        distribution=tuple(
+            Holding(**{**one, "delta_siblings": tuple(one["delta_siblings"])})
+            for one in found["distribution"]
+        ),
+        numeric=tuple(Measure(**one) for one in found["numeric"]),
     )
 
 

@@ -4,10 +4,10 @@ In:  clusters with evidence, the catalog, semantic IDs, which model to ask, a fo
 Out: the QUERIES table with intents, and a report; the same as the offline grammar gives.
 
 Implements the paper's section 3 (automatic query generation and query attribute enrichment). Each
-cluster is asked once; the offline parser reads the intents of its queries; the verifier judges
-them; failing ones go back once with the reasons, then are dropped and counted. Answers are kept on
-disk, so a killed run goes on where it stopped and a finished one is replayed without the model to
-the same bytes.
+cluster is asked once; the offline parser, or the model itself, reads the intents of its queries;
+the verifier judges them; failing ones go back once with the reasons, then are dropped and counted.
+Answers are kept on disk, so a killed run goes on where it stopped and a finished one is replayed
+without the model to the same bytes.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ from fashion_rq_bench.errors import InputError
 from fashion_rq_bench.schema import QUERIES
 from fashion_rq_bench.vocabulary import fold
 
-from .evidence import Evidence, read_evidence
+from .evidence import Evidence
 from .generator import QueryConfig, QueryResult, generate
-from .llm_cache import AnswerCache, request_key
-from .llm_calls import Asked, Caller
+from .llm_cache import AnswerCache
+from .llm_calls import Caller, together
 from .llm_client import ChatModel, load_model
 from .llm_config import LLMConfig
-from .llm_drafts import LEAST, Draft, Shop, judge, missing_types, settle
-from .llm_report import answers_report, bar, prompts_report, run_report
+from .llm_drafts import LEAST, Draft, Shop, cluster_prompts, judge, missing_types, settle
+from .llm_enrich import Reader
+from .llm_report import answers_report, bar, corrections_report, prompts_report, run_report
 from .phrasebook import Phrasebook, phrasebook
-from .prompt import Prompt, correction, render
+from .prompt import Prompt, correction
 
-__all__ = ["LLMConfig", "LLMResult", "generate_with_llm", "price_job"]
-
-_EXPECTED_OUTPUT = 450
+__all__ = ["LLMConfig", "LLMResult", "generate_with_llm"]
 
 
 @dataclass(frozen=True)
@@ -96,59 +95,6 @@ def generate_with_llm(
     return _in_loop(_generate(shop, config, cache, lambda: load_model(config, api_key)))
 
 
-def price_job(
-    clusters: pa.Table,
-    config: LLMConfig | None = None,
-    *,
-    cache: Path,
-    queries: QueryConfig | None = None,
-) -> dict[str, Any]:
-    """What :func:`generate_with_llm` would cost, without a call.
-
-    Returns:
-        clusters, kept (already answered), calls to make, prompt_tokens, and as "expected" and
-        "most" the tokens of answers and the cost: expected is one answer of usual length per call;
-        most is every prompt asked and corrected ``config.answers`` times at full length.
-    """
-    config, queries = config or LLMConfig(), queries or QueryConfig()
-    kept, answers = 0, AnswerCache(cache)
-    tokens: list[int] = []
-    for _, prompt in _prompts(clusters, config, queries):
-        if answers.get(request_key(prompt.messages, config.identity, 0)) is not None:
-            kept += 1
-        else:
-            tokens.append(prompt.tokens)
-    usual = len(tokens) * min(_EXPECTED_OUTPUT, config.max_output_tokens)
-    # a correction repeats the prompt and the answer, and lists the faults
-    calls, longest = 2 * config.answers, config.max_output_tokens
-    most_in = config.answers * sum(2 * one + 2 * longest for one in tokens)
-    most_out = calls * len(tokens) * longest
-    return {
-        "clusters": len(clusters),
-        "kept": kept,
-        "calls": len(tokens),
-        "prompt_tokens": sum(tokens),
-        "expected": {"output_tokens": usual, "cost": config.cost(sum(tokens), usual)},
-        "most": {"output_tokens": most_out, "cost": config.cost(most_in, most_out)},
-    }
-
-
-def _prompts(
-    clusters: pa.Table, config: LLMConfig, queries: QueryConfig
-) -> Iterator[tuple[Evidence, Prompt]]:
-    rows = (row for batch in clusters.to_batches(max_chunksize=256) for row in batch.to_pylist())
-    for evidence, row in zip(read_evidence(clusters), rows, strict=True):
-        yield (
-            evidence,
-            render(
-                row,
-                counts=(queries.min_queries, queries.max_queries),
-                words=(queries.min_words, queries.max_words),
-                budget=config.prompt_tokens,
-            ),
-        )
-
-
 def _in_loop(work: Coroutine[Any, Any, LLMResult]) -> LLMResult:
     """Run to the end; in a thread of its own where a loop runs already, as in a notebook."""
     try:
@@ -174,22 +120,37 @@ def _in_loop(work: Coroutine[Any, Any, LLMResult]) -> LLMResult:
 async def _generate(
     shop: Shop, config: LLMConfig, cache: Path, connect: Callable[[], ChatModel]
 ) -> LLMResult:
-    prompts = list(_prompts(shop.clusters, config, shop.queries))
+    prompts = list(cluster_prompts(shop.clusters, config, shop.queries))
     with _caller(config, cache, connect, len(prompts)) as caller:
+        reader = Reader(caller, shop.book, shop.readings)
         try:
-            enough = max(LEAST, shop.queries.min_queries // 2)
-            requests = [(prompt.messages, enough) for _, prompt in prompts]
-            found = await _ask_all(caller, requests)
-            drafts = [Draft(*pair, one) for pair, one in zip(prompts, found, strict=True)]
+            drafts = await _first_answers(prompts, shop, caller)
+            await _read(reader, [draft.first.queries for draft in drafts], config)
             await _correct(drafts, shop, caller)
+            second = [draft.second.queries for draft in drafts if draft.second is not None]
+            await _read(reader, second, config)
         finally:
             await caller.close()
     dropped = settle(drafts, shop)
     table = shop.table(drafts, [draft.kept for draft in drafts])
     table = _with_fallback(table, drafts, shop, config)
     report = run_report(table, shop.verdict(table), config)
-    report |= _account(drafts, dropped, config)
+    report |= _account(drafts, dropped, reader, shop.catalog, config)
     return LLMResult(table, report, _run(caller, config))
+
+
+async def _first_answers(
+    prompts: Sequence[tuple[Evidence, Prompt]], shop: Shop, caller: Caller
+) -> list[Draft]:
+    enough = max(LEAST, shop.queries.min_queries // 2)
+    found = await together(caller.ask(prompt.messages, enough) for _, prompt in prompts)
+    return [Draft(*pair, one) for pair, one in zip(prompts, found, strict=True)]
+
+
+async def _read(reader: Reader, groups: Sequence[Sequence[str]], config: LLMConfig) -> None:
+    """Let the model read the queries too, if it is to; the parser reads what it leaves out."""
+    if config.enricher == "llm":
+        await reader.read(groups)
 
 
 @contextmanager
@@ -201,22 +162,10 @@ def _caller(
         caller: Caller
 
         def told() -> None:
-            advance(caller.budget.cost)
+            advance(caller.budget)
 
         caller = Caller(config, AnswerCache(cache), connect, told)
         yield caller
-
-
-async def _ask_all(
-    caller: Caller, requests: Sequence[tuple[Sequence[Mapping[str, str]], int]]
-) -> list[Asked]:
-    """Ask all; if one must stop the run, let those in flight end first, so that they are kept."""
-    work = (caller.ask(messages, enough) for messages, enough in requests)
-    found = await asyncio.gather(*work, return_exceptions=True)
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-    return [one for one in found if isinstance(one, Asked)]
 
 
 async def _correct(drafts: Sequence[Draft], shop: Shop, caller: Caller) -> None:
@@ -227,9 +176,10 @@ async def _correct(drafts: Sequence[Draft], shop: Shop, caller: Caller) -> None:
         faults = [(one.query, one.reasons) for one in found if one.reasons]
         missing = missing_types(draft, [one for one in found if not one.reasons])
         if draft.first.queries and (faults or missing):
+            draft.sent_back, draft.missing = len(faults), len(missing)
             messages = correction(draft.prompt, draft.first.queries, faults, missing)
             waiting.append((draft, messages))
-    answers = await _ask_all(caller, [(messages, 1) for _, messages in waiting])
+    answers = await together(caller.ask(messages, 1) for _, messages in waiting)
     for (draft, _), answer in zip(waiting, answers, strict=True):
         draft.second = answer
 
@@ -254,14 +204,21 @@ def _with_fallback(
 # ---------------------------------------------------------------- accounts
 
 
-def _account(drafts: Sequence[Draft], dropped: dict[str, int], config: LLMConfig) -> dict[str, Any]:
+def _account(
+    drafts: Sequence[Draft],
+    dropped: dict[str, int],
+    reader: Reader,
+    catalog: pa.Table,
+    config: LLMConfig,
+) -> dict[str, Any]:
     """What was asked and what became of it; the same for the same answers."""
     required = [(d, one.casefold()) for d in drafts for one in d.evidence.required_types()]
     mapped = sum(any(one in asked.covered for asked in d.asked) for d, one in required)
     return {
-        **prompts_report({d.evidence.key: d.prompt for d in drafts}),
-        **answers_report([one for d in drafts for one in d.asked], config),
-        "corrections": sum(draft.second is not None for draft in drafts),
+        **prompts_report({d.evidence.key: d.prompt for d in drafts}, catalog),
+        **answers_report([one for d in drafts for one in d.asked], reader.completions, config),
+        "corrections": corrections_report(drafts),
+        "enrichment": {"enricher": config.enricher, **reader.report},
         "dropped": dropped,
         "kept_though_broad": sum(draft.broad for draft in drafts),
         "coverage_map": {"required": len(required), "not_mapped": len(required) - mapped},

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from fashion_rq_bench._optional import require
 from fashion_rq_bench.errors import LLMError
@@ -20,11 +20,13 @@ from .llm_cache import AnswerCache, Completion, messages_digest, request_key
 from .llm_client import ChatModel, TransientError
 from .llm_config import LLMConfig
 from .parse import Answer, parse_answer
-from .prompt import estimate_tokens
+from .prompt import ANSWER_SCHEMA, estimate_tokens
 
-__all__ = ["Asked", "Caller", "Traffic"]
+__all__ = ["Asked", "Caller", "Traffic", "together"]
 
 Messages = Sequence[Mapping[str, str]]
+Schema = Mapping[str, Any]
+Found = TypeVar("Found")
 
 _FIRST_WAIT = 0.5
 
@@ -67,6 +69,19 @@ class Traffic:
         self.retried[name] = self.retried.get(name, 0) + 1
 
 
+async def together(work: Iterable[Awaitable[Found]]) -> list[Found]:
+    """Results of all, in order; if one must stop the run, those in flight end first and are kept.
+
+    Raises:
+        LLMError: the first one raised, once all have ended.
+    """
+    found = await asyncio.gather(*work, return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in found if not isinstance(one, BaseException)]
+
+
 class Caller:
     """Asks one model.
 
@@ -97,6 +112,11 @@ class Caller:
         self.traffic = Traffic()
 
     @property
+    def tries(self) -> int:
+        """Answers asked for per conversation until one suffices."""
+        return self._config.answers
+
+    @property
     def spent(self) -> Spending:
         """What this run paid for."""
         return self.budget.spent
@@ -109,9 +129,9 @@ class Caller:
                 still end and are kept.
         """
         asked = Asked()
-        for number in range(self._config.answers):
+        for number in range(self.tries):
             try:
-                completion = await self._answer(messages, number)
+                completion = await self.answer(messages, number, ANSWER_SCHEMA)
             except TransientError as error:
                 return Asked(asked.completions, asked.answers, str(error))
             answer = parse_answer(completion.text, cut=completion.finish != "stop")
@@ -125,7 +145,13 @@ class Caller:
         if self._model is not None:
             await self._model.close()
 
-    async def _answer(self, messages: Messages, number: int) -> Completion:
+    async def answer(self, messages: Messages, number: int, schema: Schema) -> Completion:
+        """Answer ``number`` (from 0) to a conversation: the kept one, else a new one.
+
+        Raises:
+            TransientError: if it failed in transit, after all retries.
+            LLMError: see :meth:`ask`.
+        """
         key = request_key(messages, self._config.identity, number)
         kept = self._cache.get(key)
         if kept is not None:
@@ -136,7 +162,7 @@ class Caller:
             if self._stopped is not None:
                 raise self._stopped
             try:
-                completion = await self._call(messages)
+                completion = await self._call(messages, schema)
             except LLMError as error:
                 self._stopped = error
                 raise
@@ -144,7 +170,7 @@ class Caller:
         self._told()
         return completion
 
-    async def _call(self, messages: Messages) -> Completion:
+    async def _call(self, messages: Messages, schema: Schema) -> Completion:
         """One answer, through retries with jittered back-off."""
         tenacity = require("tenacity", "build")
         retrying = tenacity.AsyncRetrying(
@@ -155,7 +181,7 @@ class Caller:
             reraise=True,
         )
         try:
-            completion: Completion = await retrying(self._once, messages)
+            completion: Completion = await retrying(self._once, messages, schema)
         except TransientError as error:
             if self.traffic.called:
                 raise
@@ -163,13 +189,13 @@ class Caller:
         self.traffic.called += 1
         return completion
 
-    async def _once(self, messages: Messages) -> Completion:
+    async def _once(self, messages: Messages, schema: Schema) -> Completion:
         """One attempt, within budget and rate."""
         tokens = sum(estimate_tokens(message["content"]) for message in messages)
         async with self.budget.admitted(tokens):
             await self._rate.turn(tokens + self._config.max_output_tokens)
             try:
-                completion = await self._connected().complete(messages)
+                completion = await self._connected().complete(messages, schema)
             except TransientError as error:
                 if error.paid:
                     self.spent.add(tokens, 0)

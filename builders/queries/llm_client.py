@@ -25,11 +25,12 @@ from fashion_rq_bench.errors import LLMError
 
 from .llm_cache import Completion
 from .llm_config import LLMConfig
-from .prompt import ANSWER_SCHEMA, estimate_tokens
+from .prompt import estimate_tokens
 
 __all__ = ["ChatModel", "OpenAIChat", "TransientError", "load_model"]
 
 Messages = Sequence[Mapping[str, str]]
+Schema = Mapping[str, Any]
 
 _OPTIONS = {
     "response_format": ("response_format", "json_schema", "schema"),
@@ -59,8 +60,8 @@ class TransientError(Exception):
 class ChatModel(Protocol):
     """What answers conversations."""
 
-    async def complete(self, messages: Messages) -> Completion:
-        """Answer one conversation."""
+    async def complete(self, messages: Messages, schema: Schema) -> Completion:
+        """Answer one conversation; ``schema`` (JSON) says what the answer should look like."""
         ...
 
     async def close(self) -> None:
@@ -119,7 +120,7 @@ class OpenAIChat:
         self._refused: set[str] = set()
         self._broken = (self._openai.APIError, *_transport_errors())
 
-    async def complete(self, messages: Messages) -> Completion:
+    async def complete(self, messages: Messages, schema: Schema) -> Completion:
         """Answer one conversation; see :class:`ChatModel`.
 
         Raises:
@@ -131,9 +132,9 @@ class OpenAIChat:
         cut = False
         try:
             async with asyncio.timeout(self._config.timeout):
-                await self._receive(messages, arrived)
+                await self._receive(messages, schema, arrived)
         except self._openai.APIStatusError as error:
-            return await self._after_refusal(error, messages)
+            return await self._after_refusal(error, messages, schema)
         except (TimeoutError, *self._broken) as error:
             cut = True
             if not arrived.characters:
@@ -148,8 +149,8 @@ class OpenAIChat:
         """Close the connections."""
         await self._client.close()
 
-    async def _receive(self, messages: Messages, arrived: _Arrived) -> None:
-        stream = await self._client.chat.completions.create(**self._request(messages))
+    async def _receive(self, messages: Messages, schema: Schema, arrived: _Arrived) -> None:
+        stream = await self._client.chat.completions.create(**self._request(messages, schema))
         longest = self._config.max_output_tokens * _CHARACTERS_PER_TOKEN
         async with stream:
             async for chunk in stream:
@@ -158,7 +159,7 @@ class OpenAIChat:
                     arrived.finish = "length"
                     return
 
-    def _request(self, messages: Messages) -> dict[str, Any]:
+    def _request(self, messages: Messages, schema: Schema) -> dict[str, Any]:
         config = self._config
         request: dict[str, Any] = {
             "model": config.model,
@@ -174,11 +175,11 @@ class OpenAIChat:
         if config.reasoning_effort is not None:
             request["reasoning_effort"] = config.reasoning_effort
         if config.structured and "response_format" not in self._refused:
-            schema = {"name": "queries", "schema": ANSWER_SCHEMA}
-            request["response_format"] = {"type": "json_schema", "json_schema": schema}
+            form = {"name": "answer", "schema": schema}
+            request["response_format"] = {"type": "json_schema", "json_schema": form}
         return request
 
-    async def _after_refusal(self, error: Any, messages: Messages) -> Completion:
+    async def _after_refusal(self, error: Any, messages: Messages, schema: Schema) -> Completion:
         """Ask again without what the server does not know, or say what is wrong."""
         status = int(error.status_code)
         said = self._shown(error)
@@ -186,7 +187,7 @@ class OpenAIChat:
             for option, words in _OPTIONS.items():
                 if option not in self._refused and any(word in said for word in words):
                     self._refused.add(option)
-                    return await self.complete(messages)
+                    return await self.complete(messages, schema)
         if (status in _PASSING or status >= 500) and "insufficient_quota" not in said:
             raise TransientError(said, wait=_retry_after(error.response.headers)) from error
         raise self._fatal(status, said) from error

@@ -8,20 +8,30 @@ Out: :class:`LLMConfig`. It never holds a key, only the name of the variable tha
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from fashion_rq_bench.errors import ConfigError
 
-__all__ = ["GEMINI", "LLMConfig"]
+__all__ = ["GEMINI", "LLMConfig", "environment_values"]
 
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai/"
 """Gemini's OpenAI-compatible endpoint."""
 
-_BASE_URL = "FASHION_RQ_LLM_BASE_URL"
-_MODEL = "FASHION_RQ_LLM_MODEL"
+_VARIABLES = {"base_url": "FASHION_RQ_LLM_BASE_URL", "model": "FASHION_RQ_LLM_MODEL"}
+
+
+def environment_values(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Settings that the environment gives: ``base_url`` and ``model``, where their variables stand.
+
+    Args:
+        environment: FASHION_RQ_LLM_BASE_URL and FASHION_RQ_LLM_MODEL are read from it; the
+            process's own by default.
+    """
+    found = os.environ if environment is None else environment
+    return {name: found[variable] for name, variable in _VARIABLES.items() if variable in found}
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,8 @@ class LLMConfig:
             known.
         max_cost, max_tokens: most that a run may spend; None for no limit.
         fallback: what writes the queries of a cluster that the model left without any.
+        enricher: what reads the intents of the model's queries: the offline "parser", or the model
+            itself ("llm"), with the parser for what it leaves out.
         trust_remote_code: run code that a transformers model's repository ships.
     """
 
@@ -76,6 +88,7 @@ class LLMConfig:
     max_cost: float | None = None
     max_tokens: int | None = None
     fallback: Literal["grammar", "none"] = "grammar"
+    enricher: Literal["parser", "llm"] = "parser"
     trust_remote_code: bool = False
 
     def __post_init__(self) -> None:
@@ -100,18 +113,20 @@ class LLMConfig:
                 "or limit llm.max_tokens instead.",
             )
 
-    def with_environment(self, environment: Mapping[str, str] | None = None) -> LLMConfig:
+    def with_environment(
+        self, environment: Mapping[str, str] | None = None, *, keep: Collection[str] = ()
+    ) -> LLMConfig:
         """A copy whose endpoint and model come from the environment where it names them.
 
         Args:
-            environment: FASHION_RQ_LLM_BASE_URL and FASHION_RQ_LLM_MODEL are read from it; the
-                process's own by default.
+            environment: see :func:`environment_values`.
+            keep: fields that stay as they are.
         """
-        found = os.environ if environment is None else environment
+        found = environment_values(environment)
         return replace(
             self,
-            base_url=found.get(_BASE_URL, self.base_url),
-            model=found.get(_MODEL, self.model),
+            base_url=self.base_url if "base_url" in keep else found.get("base_url", self.base_url),
+            model=self.model if "model" in keep else found.get("model", self.model),
         )
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:

@@ -10,23 +10,34 @@ verifier is the one that every generator's queries pass.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from fashion_rq_bench.schema import QUERIES
 
-from .enrich import parse_intents
-from .evidence import Evidence
+from .enrich import parse_intent
+from .evidence import Evidence, read_evidence
 from .generator import QueryConfig
 from .llm_calls import Asked
+from .llm_config import LLMConfig
 from .phrasebook import Phrasebook
-from .prompt import Prompt, steering
+from .prompt import Prompt, render
+from .steering import steering
 from .verify import Verdict, VerifyConfig, verify
 
-__all__ = ["LEAST", "Draft", "Judged", "Shop", "judge", "missing_types", "settle"]
+__all__ = [
+    "LEAST",
+    "Draft",
+    "Judged",
+    "Shop",
+    "cluster_prompts",
+    "judge",
+    "missing_types",
+    "settle",
+]
 
 LEAST = 2
 """Queries that a cluster should have."""
@@ -34,14 +45,46 @@ LEAST = 2
 _BROAD = "fits siblings as well"
 
 
+def cluster_prompts(
+    clusters: pa.Table, config: LLMConfig, queries: QueryConfig
+) -> Iterator[tuple[Evidence, Prompt]]:
+    """Evidence and prompt of each cluster, in order.
+
+    Args:
+        clusters: schema CLUSTERS.
+        config: the limit of a prompt in tokens.
+        queries: the counts and lengths that are asked for.
+    """
+    rows = (row for batch in clusters.to_batches(max_chunksize=256) for row in batch.to_pylist())
+    for evidence, row in zip(read_evidence(clusters), rows, strict=True):
+        yield (
+            evidence,
+            render(
+                row,
+                counts=(queries.min_queries, queries.max_queries),
+                words=(queries.min_words, queries.max_words),
+                budget=config.prompt_tokens,
+            ),
+        )
+
+
 @dataclass
 class Draft:
-    """A cluster on its way: what was asked, what came, what is still in use."""
+    """A cluster on its way: what was asked, what came, what is still in use.
+
+    Attributes:
+        evidence, prompt: of the cluster.
+        first, second: what came of the prompt, and of sending failing queries back.
+        sent_back, missing: queries sent back, and required product types that none covered.
+        kept, broad: the queries in use, and how many of them fit the siblings as well.
+    """
 
     evidence: Evidence
     prompt: Prompt
     first: Asked
     second: Asked | None = None
+    sent_back: int = 0
+    missing: int = 0
     kept: tuple[str, ...] = ()
     broad: int = 0
 
@@ -53,16 +96,24 @@ class Draft:
 
 @dataclass(frozen=True)
 class Shop:
-    """What queries are judged against."""
+    """What queries are judged against.
+
+    Attributes:
+        clusters, catalog, semantic_ids: the edition's.
+        queries: counts and lengths.
+        book: phrases that the offline parser reads with.
+        readings: intents that a language model read, by text; the parser reads the others.
+    """
 
     clusters: pa.Table
     catalog: pa.Table
     semantic_ids: pa.Table
     queries: QueryConfig
     book: Phrasebook
+    readings: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def table(self, drafts: Sequence[Draft], texts: Sequence[Sequence[str]]) -> pa.Table:
-        """Rows of QUERIES, in order, with intents by the offline parser."""
+        """Rows of QUERIES, in order, with intents."""
         rows = [
             {
                 "query_id": f"q{draft.evidence.key}.{number}",
@@ -74,9 +125,11 @@ class Shop:
             for draft, queries in zip(drafts, texts, strict=True)
             for number, query in enumerate(queries)
         ]
-        intents = parse_intents([str(row["query"]) for row in rows], self.book)
-        whole = [{**row, "intents": found} for row, found in zip(rows, intents, strict=True)]
+        whole = [{**row, "intents": self._intents(str(row["query"]))} for row in rows]
         return pa.Table.from_pylist(whole, schema=QUERIES)
+
+    def _intents(self, query: str) -> list[dict[str, Any]]:
+        return self.readings.get(query) or parse_intent(query, self.book)
 
     def verdict(self, table: pa.Table) -> Verdict:
         """The verifier's judgement of such rows."""

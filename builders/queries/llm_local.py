@@ -53,8 +53,11 @@ class TransformersChat:
         if self._torch.cuda.is_available():
             self._model.to("cuda")
 
-    async def complete(self, messages: Messages) -> Completion:
-        """Answer one conversation; one at a time, since the model fills the machine."""
+    async def complete(self, messages: Messages, schema: Mapping[str, Any]) -> Completion:
+        """Answer one conversation; one at a time, since the model fills the machine.
+
+        ``schema`` is not enforced: what comes back is read leniently.
+        """
         async with self._turn:
             return await asyncio.to_thread(self._generate, messages)
 

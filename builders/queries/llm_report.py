@@ -15,12 +15,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from .llm_budget import Budget
+from .llm_cache import Completion
 from .llm_calls import Asked
 from .llm_config import LLMConfig
+from .llm_drafts import Draft
 from .prompt import PROMPT_VERSION, Prompt
+from .steering import steering_report
 from .verify import Verdict
 
-__all__ = ["answers_report", "bar", "prompts_report", "run_report"]
+__all__ = ["answers_report", "bar", "corrections_report", "prompts_report", "run_report"]
 
 _SHOWN = 50
 
@@ -37,8 +41,11 @@ def run_report(table: pa.Table, verdict: Verdict, config: LLMConfig) -> dict[str
     }
 
 
-def prompts_report(prompts: Mapping[str, Prompt]) -> dict[str, Any]:
-    """What the budget left out of the prompts, and product text that tries to steer a model."""
+def prompts_report(prompts: Mapping[str, Prompt], catalog: pa.Table) -> dict[str, Any]:
+    """What the budget left out of the prompts, and product text that tries to steer a model.
+
+    ``steering_texts`` lists such products, and as "clusters" the prompts that quote their texts.
+    """
     dropped: Counter[str] = Counter()
     for prompt in prompts.values():
         dropped.update(prompt.dropped)
@@ -48,17 +55,36 @@ def prompts_report(prompts: Mapping[str, Prompt]) -> dict[str, Any]:
             "clusters": sum(bool(prompt.dropped) for prompt in prompts.values()),
             "facts": dict(sorted(dropped.items())),
         },
-        "steering_texts": steering,
+        "steering_texts": {**steering_report(catalog), "clusters": steering},
     }
 
 
-def answers_report(asked: Sequence[Asked], config: LLMConfig) -> dict[str, Any]:
-    """Answers by how they ended and how they were read, what was lost, tokens and cost."""
+def corrections_report(drafts: Sequence[Draft]) -> dict[str, int]:
+    """Clusters asked a second time, what for, and how many of the queries in use came of it."""
+    return {
+        "clusters": sum(one.second is not None for one in drafts),
+        "queries_sent_back": sum(one.sent_back for one in drafts),
+        "types_not_covered": sum(one.missing for one in drafts),
+        "kept": sum(len(set(one.kept) - set(one.first.queries)) for one in drafts),
+    }
+
+
+def answers_report(
+    asked: Sequence[Asked], readings: Sequence[Completion], config: LLMConfig
+) -> dict[str, Any]:
+    """Answers by how they ended and how they were read, what was lost, tokens and cost.
+
+    Args:
+        asked: what came of asking for queries.
+        readings: answers of the enrichment; they count in tokens and cost alone.
+        config: prices.
+    """
     completions = [one for item in asked for one in item.completions]
     answers = [one for item in asked for one in item.answers]
     lost = [text for one in answers for text in one.lost]
-    prompt = sum(one.prompt_tokens for one in completions)
-    completion = sum(one.completion_tokens for one in completions)
+    paid = [*completions, *readings]
+    prompt = sum(one.prompt_tokens for one in paid)
+    completion = sum(one.completion_tokens for one in paid)
     return {
         "answers": {
             "count": len(answers),
@@ -71,17 +97,17 @@ def answers_report(asked: Sequence[Asked], config: LLMConfig) -> dict[str, Any]:
         "tokens": {
             "prompt": prompt,
             "completion": completion,
-            "estimated_answers": sum(not one.counted for one in completions),
+            "estimated_answers": sum(not one.counted for one in paid),
         },
         "cost": config.cost(prompt, completion),
     }
 
 
 @contextmanager
-def bar(description: str, total: int) -> Iterator[Callable[[float], None]]:
-    """A bar that a function moves on by one answer and tells the cost so far (NaN: not known)."""
+def bar(description: str, total: int) -> Iterator[Callable[[Budget], None]]:
+    """A bar that a function moves on by one answer and shows what is spent so far."""
     if not sys.stderr.isatty():
-        yield lambda cost: None
+        yield lambda budget: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -95,11 +121,16 @@ def bar(description: str, total: int) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(description, total=total, cost="")
 
-        def advance(cost: float) -> None:
-            shown = "" if math.isnan(cost) else f"cost so far {cost:.4f}"
-            progress.update(task, advance=1, cost=shown)
+        def advance(budget: Budget) -> None:
+            progress.update(task, advance=1, cost=_so_far(budget))
             left = progress.tasks[0]
             if left.total is not None and left.completed > left.total:
                 progress.update(task, total=left.completed)  # answers asked for again
 
         yield advance
+
+
+def _so_far(budget: Budget) -> str:
+    """Money spent by this run; tokens where the prices are not known."""
+    tokens = budget.spent.prompt_tokens + budget.spent.completion_tokens
+    return f"{tokens:,} tokens" if math.isnan(budget.cost) else f"cost so far {budget.cost:.4f}"

@@ -9,15 +9,19 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fashion_rq_bench import _config
 from fashion_rq_bench._optional import require
 from fashion_rq_bench.commands._shown import Json, Shown, print_shown, say
+from fashion_rq_bench.errors import ConfigError
 
-__all__ = ["build", "build_values", "register"]
+if TYPE_CHECKING:
+    from fashion_rq_bench.builders.pipeline import StageRun
+
+__all__ = ["build", "build_values", "price", "register"]
 
 Catalog = Annotated[
     str,
@@ -59,6 +63,26 @@ Reuse = Annotated[
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Run code from the encoder's repository.")
 ]
+Generator = Annotated[
+    str | None, typer.Option(help="Who writes the queries: grammar (offline, default) or llm.")
+]
+Model = Annotated[str | None, typer.Option(help="The language model, as its endpoint calls it.")]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        help="The language model's endpoint (OpenAI's protocol); its key is read from the "
+        "environment, FASHION_RQ_LLM_API_KEY."
+    ),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        help="Most that the language model may cost; needs llm.input_price and llm.output_price."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Price the language model's calls and make none.")
+]
 
 _VERBS = {
     "build": ("edition", "Build an edition from a catalog; goes on where it stopped."),
@@ -98,6 +122,11 @@ def _command(until: str) -> Any:
         reuse: Reuse = None,
         settings: Settings = None,
         trust_remote_code: Remote = False,
+        generator: Generator = None,
+        model: Model = None,
+        base_url: BaseUrl = None,
+        max_cost: MaxCost = None,
+        dry_run: DryRun = False,
         as_json: Json = False,
     ) -> None:
         flags: dict[str, Any] = {
@@ -111,9 +140,14 @@ def _command(until: str) -> Any:
                 "trust_remote_code": trust_remote_code or None,
             },
             "tasks": {"max_anchors": max_anchors},
+            "queries": {"generator": generator},
+            "llm": {"model": model, "base_url": base_url, "max_cost": max_cost},
         }
         values = build_values(config, flags, map_ or [], settings or [])
-        print_shown(build(catalog, out, values, until=until), as_json)
+        if dry_run:
+            print_shown(price(catalog, out, values), as_json)
+        else:
+            print_shown(build(catalog, out, values, until=until), as_json)
 
     return command
 
@@ -137,22 +171,40 @@ def demo(
 def build_values(
     preset: str | None, flags: Mapping[str, Any], maps: Sequence[str], settings: Sequence[str]
 ) -> dict[str, Any]:
-    """Settings from weakest to strongest: shipped configuration, flags, ``--set``.
+    """Settings from weakest to strongest: shipped configuration, environment, flags, ``--set``.
 
     Args:
         preset: name or path of a configuration, or None.
         flags: nested values of the options; None means not given.
         maps: ``--map`` items: ``ours=theirs`` or a TOML file.
         settings: ``--set`` items.
+
+    Raises:
+        ConfigError: if options of the language model are given and the grammar writes the queries.
     """
     _need_build()
     from fashion_rq_bench.builders.pipeline import BuildConfig
+    from fashion_rq_bench.builders.queries.llm_config import environment_values
 
     values: dict[str, Any] = dict(BuildConfig.preset(preset)) if preset else {}
-    values = _config.merge(values, _given(flags))
+    if found := environment_values():
+        values = _config.merge(values, {"llm": found})
+    given = _given(flags)
+    values = _config.merge(values, given)
     for item in maps:
         values = _config.merge(values, {"catalog": _column_map(item)})
-    return _config.merge(values, _config.parse_settings(settings))
+    values = _config.merge(values, _config.parse_settings(settings))
+    _check_model_is_asked(given, values)
+    return values
+
+
+def _check_model_is_asked(flags: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    if "llm" in flags and values.get("queries", {}).get("generator") != "llm":
+        raise ConfigError(
+            "Options of the language model do nothing while the grammar writes the queries.",
+            given=", ".join(f"--{name.replace('_', '-')}" for name in flags["llm"]),
+            fix="Add --generator llm.",
+        )
 
 
 def _given(flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,15 +237,45 @@ def build(source: str, out: Path, values: Mapping[str, Any], *, until: str) -> S
     from fashion_rq_bench.report.build import stage_summary
 
     config = pipeline.BuildConfig.from_mapping(values)
-
-    def report(name: str, run: pipeline.StageRun | None) -> None:
-        if run is None:
-            say(f"{name} ...")
-        else:
-            done = "already done" if run.reused else f"done in {run.seconds:.1f} s"
-            say(f"{name}: {done}")
-
     plan = pipeline.STAGES[: pipeline.STAGES.index(until) + 1] if until in pipeline.STAGES else ()
     say(f"Building {out} from {source}: {', '.join(plan)}.")
-    result = pipeline.build(source, out, config, until=until, report=report)
+    result = pipeline.build(source, out, config, until=until, report=_say_stage)
+    for run in result.runs:
+        if run.name == "queries" and not run.reused:
+            _say_spending(run.folder / "run.json")
     return Shown(*stage_summary(result))
+
+
+def price(source: str, out: Path, values: Mapping[str, Any]) -> Shown:
+    """What the language model's queries would cost; no call is made."""
+    _need_build()
+    from fashion_rq_bench.builders import pipeline
+    from fashion_rq_bench.report.llm_price import price_table
+
+    config = pipeline.BuildConfig.from_mapping(values)
+    facts = pipeline.price_queries(source, out, config, report=_say_stage)
+    return Shown([price_table(facts)], facts)
+
+
+def _say_stage(name: str, run: StageRun | None) -> None:
+    if run is None:
+        say(f"{name} ...")
+    else:
+        done = "already done" if run.reused else f"done in {run.seconds:.1f} s"
+        say(f"{name}: {done}")
+
+
+def _say_spending(path: Path) -> None:
+    """What a run with a language model did; the grammar leaves no such file."""
+    if not path.exists():
+        return
+    from fashion_rq_bench._io import read_json
+
+    run = read_json(path)
+    cost = "cost not known" if run["cost"] is None else f"cost {run['cost']:.4f}"
+    tokens = run["prompt_tokens"] + run["completion_tokens"]
+    retries = sum(run["retries"].values())
+    say(
+        f"language model: {run['calls']:,} calls, {run['kept_answers']:,} kept answers, "
+        f"{retries:,} retries, {tokens:,} tokens, {cost}"
+    )
