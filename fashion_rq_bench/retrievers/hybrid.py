@@ -66,11 +66,11 @@ class Fusion:
         Raises:
             ConfigError: a part does not search.
         """
-        lists = []
-        for part in self.parts:
-            if not isinstance(part, SearchesCorpus):
-                raise ConfigError(str(why_no_search(part)), given=self.name)
-            lists.append(part.search(collection, max(top_k, DEPTH)))
+        searching = [part for part in self.parts if isinstance(part, SearchesCorpus)]
+        if len(searching) < len(self.parts):
+            reasons = [why for why in map(why_no_search, self.parts) if why is not None]
+            raise ConfigError(" ".join(reasons), given=self.name)
+        lists = [part.search(collection, max(top_k, DEPTH)) for part in searching]
         return _fuse_lists(lists, len(collection.product_ids), top_k, self.k)
 
 

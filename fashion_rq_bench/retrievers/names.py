@@ -49,12 +49,12 @@ def parse_name(name: str) -> Target | None:
             of these after "KIND:" (run as it declares itself, by no record) or "BASELINE:" (run by
             that record). A Hub id with neither is taken for a dense model.
     """
-    if Path(name).is_dir():
+    if name and Path(name).is_dir():
         return Target(folder_kind(Path(name)), name)
     head, colon, rest = name.partition(":")
     if not colon:
         return _plain(name)
-    plain = _plain(rest) if not Path(rest).is_dir() else Target("dense", rest)
+    plain = Target("dense", rest) if rest and Path(rest).is_dir() else _plain(rest)
     if plain is None:
         return None
     if head in BASELINES:

@@ -71,6 +71,11 @@ class SentenceEncoder:
         declared = read_json(path).get("similarity_fn_name") if path.is_file() else None
         return str(declared or "cosine")
 
+    @property
+    def normalizes(self) -> bool:
+        """Whether vectors are divided by their length."""
+        return self._config.normalize
+
     def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
         """Vectors (N, dim) of N texts, of length 1 unless ``normalize`` is off.
 

@@ -99,7 +99,7 @@ class Sparse:
         table = pa.concat_tables(shards).combine_chunks()
         lists = table["terms"].combine_chunks()
         terms, weights = lists.flatten(), table["weights"].combine_chunks().flatten()
-        width = int(self._model.get_embedding_dimension())
+        width = int(table["size"][0].as_py())
         return sparse.csr_array(
             (
                 weights.to_numpy().astype(np.float64),
@@ -124,17 +124,25 @@ class Sparse:
             ).coalesce()
         rows, terms = found.indices().numpy()
         weights = found.values().float().numpy()
-        return weights_table(self.name, len(texts), found.shape[0], rows, terms, weights)
+        return weights_table(self.name, len(texts), found.shape, rows, terms, weights)
 
 
-def weights_table(name: str, texts: int, rows: int, row: Any, term: Any, weight: Any) -> pa.Table:
-    """Non-zero weights in the order of (row, term), as one list of terms and weights per text.
+def weights_table(
+    name: str, texts: int, shape: tuple[int, int], row: Any, term: Any, weight: Any
+) -> pa.Table:
+    """Non-zero weights, ordered by row, as one list of terms and one of weights per text.
+
+    Args:
+        name: of the model, for errors.
+        texts: how many the model was given.
+        shape: (rows, terms in the vocabulary) of what it returned.
+        row, term, weight: (M,) the weights and where they stand.
 
     Raises:
         ModelError: fewer or more rows than texts, or weights that are not finite.
     """
-    if rows != texts:
-        raise ModelError(f"{name} was given {texts} texts and returned {rows} rows.")
+    if shape[0] != texts:
+        raise ModelError(f"{name} was given {texts} texts and returned {shape[0]} rows.")
     bad = np.unique(row[~np.isfinite(weight)])
     if bad.size:
         raise ModelError(
@@ -144,6 +152,7 @@ def weights_table(name: str, texts: int, rows: int, row: Any, term: Any, weight:
     ends = pa.array(np.searchsorted(row, np.arange(texts + 1)), pa.int32())
     return pa.table(
         {
+            "size": pa.array(np.full(texts, shape[1], dtype=np.int32)),
             "terms": pa.ListArray.from_arrays(ends, pa.array(term, pa.int32())),
             "weights": pa.ListArray.from_arrays(ends, pa.array(weight, pa.float32())),
         }
