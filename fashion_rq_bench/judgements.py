@@ -23,7 +23,7 @@ from fashion_rq_bench.relevance import PairMatches, expressed, match_pairs
 from fashion_rq_bench.retrievers.encoders import TextEncoder, load_text_encoder
 from fashion_rq_bench.similarity import StringTable
 
-__all__ = ["Judgements", "declared_similarity", "judge"]
+__all__ = ["Judgements", "declared_similarity", "judge", "match_any"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,60 @@ def judge(collection: Collection) -> Judgements:
         declared_similarity(collection),
     )
     return Judgements(matches, expressed(intents))
+
+
+def match_any(
+    collection: Collection,
+    query_index: NDArray[np.int64],
+    product_index: NDArray[np.int64],
+    *,
+    encode: bool = True,
+) -> Judgements:
+    """Match pairs that need not be in any pool.
+
+    Args:
+        collection: the edition's.
+        query_index: (P,) positions in ``pairs.query_ids``.
+        product_index: (P,) positions in the corpus.
+        encode: encode strings that the edition keeps no vector of (descriptions that stand in for
+            a missing value); otherwise they are like nothing, with similarity 0.
+
+    Raises:
+        As :func:`judge`.
+    """
+    intents = _intents(collection)
+    used, place = np.unique(product_index, return_inverse=True)
+    corpus = _corpus(collection).take(pa.array(used))
+    similarity = _similarity(collection) if encode else _known_similarity(collection)
+    matches = match_pairs(intents, corpus, query_index, place, similarity)
+    return Judgements(matches, expressed(intents))
+
+
+@lru_cache(maxsize=2)
+def _corpus(collection: Collection) -> pa.Table:
+    return collection.edition.table("corpus").combine_chunks()
+
+
+@lru_cache(maxsize=2)
+def _similarity(collection: Collection) -> StringTable:
+    return declared_similarity(collection)
+
+
+@lru_cache(maxsize=2)
+def _known_similarity(collection: Collection) -> StringTable:
+    edition = collection.edition
+    name = f"{edition.encoder['name']}, known strings only"
+    return StringTable(edition.table("strings"), name, _Nothing(int(edition.manifest["dim"])))
+
+
+@dataclass(frozen=True)
+class _Nothing:
+    """An encoder that finds nothing in any text."""
+
+    dim: int
+
+    def encode(self, texts: list[str], /) -> NDArray[np.float32]:
+        return np.zeros((len(texts), self.dim), dtype=np.float32)
 
 
 def declared_similarity(collection: Collection) -> StringTable:

@@ -62,6 +62,22 @@ class Pools:
         """Query of every row, shape (M,)."""
         return np.repeat(np.arange(len(self.query_ids)), self.sizes)
 
+    def take(self, queries: Ints) -> Pools:
+        """The pools of some queries, by position, in the order given."""
+        sizes = self.sizes[queries]
+        offsets = _offsets(sizes)
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], sizes)
+        return Pools(
+            task=self.task,
+            query_ids=[self.query_ids[query] for query in queries],
+            queries=[self.queries[query] for query in queries],
+            prefixes=[self.prefixes[query] for query in queries],
+            groups=[self.groups[query] for query in queries],
+            offsets=offsets,
+            product_index=self.product_index[rows],
+            grades=self.grades[rows],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -120,6 +136,18 @@ class Collection:
         """The distinct pairs of all four tasks."""
         return _distinct_pairs(self.pools, len(self.product_ids))
 
+    def slice(self, queries: int) -> Collection:
+        """The same corpus with the pools of about so many queries of each task, evenly spread."""
+        return Collection(
+            self.edition,
+            self.product_ids,
+            self.texts,
+            {
+                task: pool.take(_spread(len(pool.query_ids), queries))
+                for task, pool in self.pools.items()
+            },
+        )
+
     def task(self, name: str) -> Pools:
         """Pools of one task; ConfigError for a name that is none."""
         if name not in self.pools:
@@ -151,6 +179,10 @@ def _read_pools(edition: Edition, task: str, product_ids: pa.Array) -> Pools:
 
 def _offsets(sizes: NDArray[Any]) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def _spread(count: int, wanted: int) -> Ints:
+    return np.unique(np.linspace(0, count - 1, min(count, wanted)).astype(np.int64))
 
 
 def _flat(table: pa.Table, field: str) -> pa.Array:

@@ -23,7 +23,15 @@ from fashion_rq_bench.retrievers.base import Scores
 from fashion_rq_bench.schema import RANKINGS, RESULTS
 from fashion_rq_bench.scoring import TaskScores
 
-__all__ = ["RunKey", "load", "rankings_table", "results_table", "store", "task_scores_of"]
+__all__ = [
+    "RunKey",
+    "load",
+    "rankings_table",
+    "results_table",
+    "store",
+    "task_scores_of",
+    "with_key",
+]
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,13 @@ class RunKey:
     @property
     def file(self) -> str:
         """Name of the run's files: readable, and unique by edition and model id."""
+        return f"{self.stem}.parquet"
+
+    @property
+    def stem(self) -> str:
+        """The same without its ending, for what is kept beside: costs and prices."""
         slug = re.sub(r"[^A-Za-z0-9.]+", "-", self.model).strip("-.")[-60:]
-        return f"{slug}-{self.edition_id[:12]}-{self.model_id[:12]}.parquet"
+        return f"{slug}-{self.edition_id[:12]}-{self.model_id[:12]}"
 
 
 def results_table(key: RunKey, scores: Mapping[str, TaskScores]) -> pa.Table:
@@ -62,17 +75,22 @@ def _rows(
     key: RunKey, task: str, ids: list[str], prefixes: list[str], metric: str, values: Scores
 ) -> pa.Table:
     count = len(ids)
-    columns = {
-        "edition_id": pa.repeat(key.edition_id, count),
-        "model": pa.repeat(key.model, count),
-        "model_id": pa.repeat(key.model_id, count),
-        "task": pa.repeat(task, count),
+    columns = _named(key, task, count) | {
         "query_id": pa.array(ids, pa.string()),
         "prefix": pa.array(prefixes, pa.string()),
         "metric": pa.repeat(metric, count),
         "value": pa.array(values, pa.float64()),
     }
     return pa.table(columns, schema=RESULTS)
+
+
+def _named(key: RunKey, task: str, count: int) -> dict[str, pa.Array]:
+    return {
+        "edition_id": pa.repeat(key.edition_id, count),
+        "model": pa.repeat(key.model, count),
+        "model_id": pa.repeat(key.model_id, count),
+        "task": pa.repeat(task, count),
+    }
 
 
 def rankings_table(key: RunKey, collection: Collection, scores: Scores) -> pa.Table:
@@ -89,32 +107,30 @@ def rankings_table(key: RunKey, collection: Collection, scores: Scores) -> pa.Ta
         products = collection.product_ids.take(pa.array(pools.product_index))
         by_id = pc.rank(products, tiebreaker="dense").to_numpy()
         order = np.lexsort((by_id, -values, pools.query_index))
-        count = len(values)
         columns = {
-            "edition_id": pa.repeat(key.edition_id, count),
-            "model": pa.repeat(key.model, count),
-            "model_id": pa.repeat(key.model_id, count),
-            "task": pa.repeat(task, count),
             "query_id": pa.array(pools.query_ids, pa.string()).take(
                 pa.array(pools.query_index[order])
             ),
             "product_id": products.take(pa.array(order)),
             "score": pa.array(values[order], pa.float64()),
         }
-        parts.append(pa.table(columns, schema=RANKINGS))
+        parts.append(with_key(key, task, pa.table(columns)))
     return pa.concat_tables(parts).combine_chunks()
 
 
+def with_key(key: RunKey, task: str, table: pa.Table) -> pa.Table:
+    """Rows of ``schema.RANKINGS`` from ``query_id``, ``product_id`` and ``score`` of one task."""
+    columns = _named(key, task, len(table))
+    columns |= {name: table[name] for name in table.column_names}
+    return pa.table(columns, schema=RANKINGS)
+
+
 def store(
-    folder: Path,
-    key: RunKey,
-    collection: Collection,
-    scores: Scores,
-    tasks: Mapping[str, TaskScores],
+    folder: Path, key: RunKey, rankings: pa.Table, tasks: Mapping[str, TaskScores]
 ) -> pa.Table:
     """Write a run's two files, the results last; returns the results."""
     results = results_table(key, tasks)
-    write_parquet(rankings_table(key, collection, scores), folder / "rankings" / key.file)
+    write_parquet(rankings, folder / "rankings" / key.file)
     write_parquet(results, folder / "results" / key.file)
     return results
 

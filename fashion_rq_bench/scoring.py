@@ -11,8 +11,9 @@ from ranks and, with the prefix ``cuts_``, from cut points fitted on other clust
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,12 @@ from fashion_rq_bench.classification import (
     report_from_confusion,
 )
 from fashion_rq_bench.consistency import consistency
-from fashion_rq_bench.consistent import by_attribute, consistent_pools, wishes_satisfied
+from fashion_rq_bench.consistent import (
+    ConsistentPools,
+    by_attribute,
+    consistent_pools,
+    wishes_satisfied,
+)
 from fashion_rq_bench.judgements import judge
 from fashion_rq_bench.pools import Collection, Pools
 from fashion_rq_bench.ranking import Mean, mean, ndcg, recall, score
@@ -43,10 +49,11 @@ __all__ = [
     "SCORING_VERSION",
     "TaskScores",
     "Units",
+    "consistent_form",
     "score_task",
 ]
 
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 """Raised whenever a figure may change; part of every model id."""
 
 CONSISTENT = "consistent_"
@@ -137,21 +144,21 @@ def score_task(collection: Collection, task: str, scores: Scores) -> TaskScores:
     """
     pools = collection.task(task)
     rows = collection.pairs.rows[task]
+    kept = consistent_form(collection, task)
     whole = _View(pools.offsets, pools.grades, scores[rows])
-    fair, trivial = _consistent(collection, pools, whole)
+    part = kept.rows
+    fair = _View(kept.offsets, pools.grades[part], whole.scores.values[part], part)
     groups = Units([], [], {})
-    if task == "ranking":
-        values = _ranking(whole) | _start(CONSISTENT, _ranking(fair), trivial)
-        values |= _relevance(collection, rows, whole)
-    elif task == "sibling":
-        values = _sibling(whole) | _start(CONSISTENT, _sibling(fair), trivial)
-    elif task == "classification":
-        values = _classes(whole) | _start(CONSISTENT, _classes(fair), trivial)
+    measures = _MEASURES[task]
+    # A pool of one class is no less a part of the summed confusion matrix, so T2 keeps it.
+    undefined = None if task == "classification" else kept.trivial
+    values = measures(whole) | _start(CONSISTENT, measures(fair), undefined)
+    if task == "classification":
         values |= _start(CUTS, _classes_by_cuts(whole, pools))
-    else:
-        values = {"ndcg@10": ndcg(whole.scores, whole.grades, 10)}
-        values |= _start(CONSISTENT, {"ndcg@10": ndcg(fair.scores, fair.grades, 10)}, trivial)
+    if task == "paraphrase":
         groups = _consistency(collection, pools, whole, fair)
+    values |= _relevance(collection, rows, whole, whole)
+    values |= _start(CONSISTENT, _relevance(collection, rows, whole, fair), kept.trivial)
     return TaskScores(task, Units(pools.query_ids, pools.prefixes, values), groups)
 
 
@@ -175,25 +182,22 @@ class _View:
         return self.scores.row_numbers()
 
 
-def _consistent(
-    collection: Collection, pools: Pools, whole: _View
-) -> tuple[_View, NDArray[np.bool_]]:
-    """The pools in their consistent form, and which of them hold one tier only."""
-    matches = judge(collection).matches.take(collection.pairs.rows[pools.task])
+@lru_cache(maxsize=8)
+def consistent_form(collection: Collection, task: str) -> ConsistentPools:
+    """A task's pools without the pairs of lower tiers that satisfy every wish."""
+    pools = collection.task(task)
+    matches = judge(collection).matches.take(collection.pairs.rows[task])
     shared = None
-    if pools.task == "paraphrase":
+    if task == "paraphrase":
         group = np.unique(pools.groups, return_inverse=True)[1][pools.query_index]
         shared = group * len(collection.product_ids) + pools.product_index
-    kept = consistent_pools(
+    return consistent_pools(
         pools.grades,
         wishes_satisfied(matches).satisfied,
         pools.offsets,
-        best=1 if pools.task == "sibling" else Grade.EXACT,
+        best=1 if task == "sibling" else Grade.EXACT,
         shared=shared,
     )
-    part = kept.rows
-    view = _View(kept.offsets, pools.grades[part], whole.scores.values[part], part)
-    return view, kept.trivial
 
 
 def _start(
@@ -222,11 +226,15 @@ def _sibling(view: _View) -> dict[str, Floats]:
     return found | {"accuracy": found["recall@1"]}  # one target: the single choice is right
 
 
-def _relevance(collection: Collection, rows: Ints, view: _View) -> dict[str, Floats]:
-    """Rel and m_a of the top-ranked product."""
+def _paraphrase(view: _View) -> dict[str, Floats]:
+    return {"ndcg@10": ndcg(view.scores, view.grades, 10)}
+
+
+def _relevance(collection: Collection, rows: Ints, whole: _View, view: _View) -> dict[str, Floats]:
+    """Rel and m_a of the product that ranks first in a view of the pools."""
     judged = judge(collection)
-    asked = judged.asked[collection.pairs.query_index[rows[view.offsets[:-1]]]]
-    matches, query = judged.matches.take(rows), view.query_index
+    asked = judged.asked[collection.pairs.query_index[rows[whole.offsets[:-1]]]]
+    matches, query = judged.matches.take(rows[view.rows]), view.query_index
     by_attribute = attr_scores(matches, query, view.scores.values, asked)
     found = {"rel": relevance(matches, query, view.scores.values, asked)}
     return found | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(ATTRIBUTES)}
@@ -235,6 +243,14 @@ def _relevance(collection: Collection, rows: Ints, view: _View) -> dict[str, Flo
 def _classes(view: _View) -> dict[str, Floats]:
     """The main rule: classes filled by rank, as many of each as the pool holds."""
     return _confusions(view, classes_by_rank(view.scores, class_sizes(view.grades)))
+
+
+_MEASURES: Mapping[str, Callable[[_View], dict[str, Floats]]] = {
+    "ranking": _ranking,
+    "classification": _classes,
+    "sibling": _sibling,
+    "paraphrase": _paraphrase,
+}
 
 
 def _classes_by_cuts(view: _View, pools: Pools) -> dict[str, Floats]:

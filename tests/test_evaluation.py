@@ -280,7 +280,7 @@ def test_a_rerun_computes_nothing_and_says_the_same(
     def refuse(*_: object) -> None:
         raise AssertionError("scored again")
 
-    monkeypatch.setattr(evaluation, "_scores", refuse)
+    monkeypatch.setattr(evaluation, "pair_scores", refuse)
     monkeypatch.setattr(Collection, "read", refuse)
     again = evaluate(["bm25", "lsa"], edition, out=tmp_path)
     assert all(run.reused for run in again.runs)
@@ -417,11 +417,11 @@ def test_the_table_fits_a_terminal_and_names_floor_and_reference(
 
 
 def test_best_is_bold_second_underlined_and_floor_does_not_compete() -> None:
-    from fashion_rq_bench.report.tables import _marks
+    from fashion_rq_bench.report.grid import marks
 
-    assert _marks([0.2, 0.5, 0.4]) == ["", "bold", "underline"]
-    assert _marks([0.5, 0.50000001, math.nan]) == ["bold", "bold", ""]
-    assert _marks([0.5]) == [""]
+    assert marks([0.2, 0.5, 0.4]) == ["", "best", "second"]
+    assert marks([0.5, 0.50000001, math.nan]) == ["best", "best", ""]
+    assert marks([0.5]) == [""]
 
 
 def test_a_model_that_built_the_hierarchy_is_marked(tmp_path: Path) -> None:

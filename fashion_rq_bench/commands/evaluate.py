@@ -1,14 +1,15 @@
 """``fashion-rq evaluate``: score retrievers on an edition.
 
 In:  names or folders of models, and an edition.
-Out: the table of the four tasks; per-query results as Parquet.
+Out: the table of the four tasks, of the whole-corpus task with ``--full-catalog``, and of what the
+     runs cost; per-query results as Parquet. With ``--dry-run`` what the runs would cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,14 +32,27 @@ def evaluate(
     tasks: Annotated[
         list[str] | None, typer.Option("--task", help="Only this task. Repeatable.")
     ] = None,
+    full_catalog: Annotated[
+        bool, typer.Option("--full-catalog", help="Also rank the whole corpus for every query.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only price the run, from a small slice of it.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score retrievers on an edition's four tasks."""
-    print_shown(score(models, edition, out, tasks), as_json)
+    if dry_run:
+        print_shown(predict(models, edition, out, full_catalog), as_json)
+    else:
+        print_shown(score(models, edition, out, tasks, full_catalog), as_json)
 
 
 def score(
-    models: Sequence[str], edition: str, out: Path | None, tasks: Sequence[str] | None
+    models: Sequence[str],
+    edition: str,
+    out: Path | None,
+    tasks: Sequence[str] | None,
+    full_catalog: bool = False,
 ) -> Shown:
     """Score retrievers; results go to ``out``."""
     from fashion_rq_bench.edition import Edition
@@ -46,8 +60,28 @@ def score(
 
     opened = Edition.open(edition)
     folder = out or results_folder(opened.path)
-    result = run(models, opened, out=folder, tasks=tasks)
-    return Shown([result.table(), f"Per-query results: {folder}"], result.to_dict())
+    result = run(models, opened, out=folder, tasks=tasks, full_catalog=full_catalog)
+    parts: list[Any] = [result.table()]
+    if full_catalog:
+        from rich.markup import escape
+
+        skipped = [escape(run.skipped) for run in result.runs if run.skipped]
+        parts += [result.catalog_table(), *skipped]
+    parts += [result.cost_table(), f"Per-query results: {folder}"]
+    return Shown(parts, result.to_dict())
+
+
+def predict(models: Sequence[str], edition: str, out: Path | None, full_catalog: bool) -> Shown:
+    """Price a run; the prices are kept in ``out`` and compared with what the run then costs."""
+    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.evaluation import price
+    from fashion_rq_bench.report.run_tables import price_table
+
+    opened = Edition.open(edition)
+    folder = out or results_folder(opened.path)
+    prices = price(models, opened, out=folder, full_catalog=full_catalog)
+    note = "Without vectors on disk. Run the same without --dry-run to see how close this came."
+    return Shown([price_table(prices), note], {model: vars(one) for model, one in prices.items()})
 
 
 def results_folder(edition: Path) -> Path:
