@@ -32,6 +32,7 @@ from fashion_rq_bench.builders.rqvae.diagnostics import check_floors, nmi, plot,
 from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
 from fashion_rq_bench.builders.rqvae.model import nearest_codes
 from fashion_rq_bench.builders.rqvae.train import History, Run, resolve, step_loss
+from fashion_rq_bench.builders.rqvae.tree import close_small_leaves, open_prefixes
 from fashion_rq_bench.errors import BuildError, CatalogError, ConfigError, InputError, QualityError
 from fashion_rq_bench.schema import SEMANTIC_IDS, embeddings_schema
 
@@ -290,6 +291,7 @@ def test_early_stop_needs_both_to_stall() -> None:
         {"levels": 1, "labels": (("article_type",),), "exclusivity": (0.01,)},
         {"levels": 4, "labels": ((), ("article_type",), (), ("usage",)), "exclusivity": (0.01,)},
         {"settle": 0.0},
+        {"min_leaf": 1},
     ],
 )
 def test_every_setting_runs(data, change: dict) -> None:
@@ -386,6 +388,7 @@ def test_a_saved_model_assigns_the_same(data, tmp_path: Path) -> None:
     save_model(model, tmp_path)
     again = load_model(tmp_path)
     assert again.config == model.config
+    assert [keys.tolist() for keys in again.tree] == [keys.tolist() for keys in model.tree] != []
     assert np.array_equal(assign(again, vectors), assign(model, vectors))
     with pytest.raises(InputError, match="trained quantiser"):
         load_model(tmp_path / "nowhere")
@@ -398,6 +401,50 @@ def test_residual_kmeans_leaves_less_at_every_level(data) -> None:
         left = left - book[nearest_codes(left, book)]
         norms.append(float(left.square().sum()))
     assert norms == sorted(norms, reverse=True)
+
+
+# --- small leaves are closed -------------------------------------------------------------------
+
+
+def test_open_prefixes_by_hand() -> None:
+    first = np.array([[0]] * 5 + [[1]] * 2 + [[3]] * 9)
+    assert open_prefixes(first, 4, 5).tolist() == [0, 3]
+    second = np.array([[0, 2]] * 6 + [[0, 1]] * 4 + [[3, 0]] * 2 + [[3, 1]] * 3 + [[3, 2]] * 3)
+    # Prefix 0 keeps code 2 (six products); prefix 3, the second open one, its first largest child.
+    assert open_prefixes(second, 4, 5).tolist() == [0 * 4 + 2, 1 * 4 + 1]
+
+
+def test_products_of_closed_leaves_take_the_nearest_open_one() -> None:
+    config = RQVAEConfig(
+        hidden=(), latent=1, levels=1, labels=((),), exclusivity=(0.0,), codebook_size=3
+    )
+    model = RQVAE(1, config)
+    with torch.no_grad():
+        model.encoder[0].weight.fill_(1.0)
+        model.encoder[0].bias.zero_()
+        model.codebooks[0].copy_(torch.tensor([[0.0], [1.0], [3.0]]))
+    vectors = np.array([[0.0], [0.1], [0.2], [0.9], [1.2], [2.8], [3.0], [3.1]], np.float32)
+    assert assign(model, vectors)[:, 0].tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
+    close_small_leaves(model, vectors, 3)
+    assert assign(model, vectors)[:, 0].tolist() == [0, 0, 0, 0, 0, 2, 2, 2]
+    assert assign(model, np.array([[1.6]], np.float32))[0, 0] == 2
+    close_small_leaves(model, vectors, 1)
+    assert assign(model, vectors)[3, 0] == 1
+
+
+@pytest.mark.parametrize("least", [2, 5, 20])
+def test_every_prefix_holds_the_least_size(data, least: int) -> None:
+    vectors, _, labels = data
+    model = learn(vectors, labels, replace(SMALL, min_leaf=least))
+    codes = assign(model, vectors)
+    for level in (1, 2, 3):
+        sizes = np.unique(codes[:, :level], axis=0, return_counts=True)[1]
+        assert sizes.min() >= least
+    free = RQVAE(model.dim, model.config)
+    free.load_state_dict(model.state_dict())
+    plain = assign(free, vectors)
+    assert np.unique(plain, axis=0, return_counts=True)[1].min() < least
+    assert (plain == codes).all(axis=1).mean() > 0.5  # the others stay where they were
 
 
 # --- the stage and its diagnostics -------------------------------------------------------------

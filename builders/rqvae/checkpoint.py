@@ -75,7 +75,8 @@ def load_state(run: Run, folder: Path) -> int:
 def save_model(model: RQVAE, folder: Path) -> Path:
     """Write a model's weights, with its settings in the header and beside it as JSON."""
     about = {"dim": model.dim, "config": model.config.as_dict()}
-    _write(dict(model.state_dict()), about, folder / _MODEL)
+    tree = {f"tree.{level}": keys for level, keys in enumerate(model.tree)}
+    _write({**model.state_dict(), **tree}, about, folder / _MODEL)
     write_json(about, folder / "model.json")
     return folder / _MODEL
 
@@ -94,6 +95,8 @@ def load_model(path: Path) -> RQVAE:
     known = {f.name for f in fields(RQVAEConfig)}
     config = RQVAEConfig(**{k: _tuples(v) for k, v in about["config"].items() if k in known})
     model = RQVAE(about["dim"], config)
+    depth = sum(name.startswith("tree.") for name in tensors)
+    model.tree = [tensors.pop(f"tree.{level}") for level in range(depth)]
     model.load_state_dict(tensors)
     return model.eval()
 

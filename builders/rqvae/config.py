@@ -64,6 +64,8 @@ class RQVAEConfig:
         gradient: "codebook" sends the exclusivity loss's gradient to the code vectors only,
             "straight-through" to the encoder as well.
         labels: label columns per level; "a+b" joins two attributes.
+        min_leaf: fewest products of a prefix; the nearest larger one takes the products of smaller
+            ones (``tree.py``). 1 leaves plain residual quantisation, as in the paper.
         epochs: passes over the catalog.
         min_steps: lower bound of optimiser steps; small catalogs get more epochs.
         settle: share of the steps spent on the plain autoencoder before the codebooks start.
@@ -100,6 +102,7 @@ class RQVAEConfig:
     exclusivity: tuple[float, ...] = (0.06, 0.03, 0.02)
     gradient: str = "straight-through"
     labels: Labels = DEFAULT_LABELS
+    min_leaf: int = 5
     epochs: int = 20
     min_steps: int = 800
     settle: float = 0.1
@@ -155,6 +158,7 @@ class RQVAEConfig:
 
     def _check_training(self) -> None:
         positive = (
+            "min_leaf",
             "epochs",
             "batch_size",
             "learning_rate",
@@ -198,6 +202,7 @@ class RQVAEConfig:
             revive_below=0.0,
             learning_rate=1e-3,
             restarts=(),
+            min_leaf=1,
         )
 
     def as_dict(self) -> dict[str, object]:

@@ -28,6 +28,7 @@ from .config import RQVAEConfig
 from .exclusivity import exclusivity_loss
 from .kmeans import residual_kmeans
 from .model import RQVAE, Quantised
+from .tree import close_small_leaves
 
 __all__ = ["History", "Run", "deterministic", "learn", "resolve", "step_loss"]
 
@@ -130,7 +131,9 @@ def learn(
     ):
         raise InputError("labels need one list per level, each column as long as the vectors.")
     with deterministic(config.threads):
-        return Run(data, columns, config, checkpoint).train()
+        model = Run(data, columns, config, checkpoint).train()
+        close_small_leaves(model, data.numpy(), config.min_leaf)
+        return model
 
 
 def _prepare(vectors: npt.NDArray[np.floating]) -> Tensor:
@@ -253,7 +256,7 @@ class Run:
 
     @torch.no_grad()
     def _look(self, rows: Tensor, codes: Tensor) -> dict[str, float]:
-        """Held-out reconstruction error and purity, and the perplexity of each level's codes."""
+        """Held-out error (whole, and from each level's prefix) and purity; codes' perplexity."""
         seen = {
             f"perplexity_{level + 1}": _perplexity(code)
             for level, code in enumerate(codes.unbind(1))
@@ -262,13 +265,15 @@ class Run:
             return {"held_out_error": math.nan, "held_out_purity": math.nan, **seen}
         batch = self.data[self.held]
         found = self.model.quantise(self.model.encoder(batch))
-        error = _squared(self.model.decoder(torch.stack(found.vectors).sum(0)), batch)
+        sums = torch.stack(found.vectors).cumsum(0)
+        errors = [float(_squared(self.model.decoder(prefix), batch)) for prefix in sums]
+        seen |= {f"held_out_error_{level + 1}": error for level, error in enumerate(errors)}
         supervised = [level for level in self.labels if level]
         purity = math.nan
         if supervised:
             label = supervised[-1][0]
             purity = _held_out_purity(codes, label[rows], found.codes, label[self.held])
-        return {"held_out_error": float(error), "held_out_purity": purity, **seen}
+        return {"held_out_error": errors[-1], "held_out_purity": purity, **seen}
 
 
 def _perplexity(code: Tensor) -> float:
