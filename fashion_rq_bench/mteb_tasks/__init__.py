@@ -1,4 +1,4 @@
-"""The four tasks and the benchmark in mteb.
+"""The four tasks, whole-corpus retrieval and the benchmark in mteb.
 
 ``register()`` makes ``mteb.get_task``, ``mteb.get_tasks`` and ``mteb.get_benchmark`` find them; the
 hook that ``import fashion_rq_bench`` installs calls it when mteb is imported. The classes live in
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         FashionRQClassification,
         FashionRQParaphrase,
         FashionRQRanking,
+        FashionRQRetrieval,
         FashionRQSibling,
     )
 
@@ -21,6 +22,7 @@ __all__ = [
     "FashionRQClassification",
     "FashionRQParaphrase",
     "FashionRQRanking",
+    "FashionRQRetrieval",
     "FashionRQSibling",
     "register",
 ]

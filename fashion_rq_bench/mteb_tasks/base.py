@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.edition import MANIFEST, Edition, locate
 from fashion_rq_bench.errors import EditionError
+from fashion_rq_bench.floor import floor_scores
+from fashion_rq_bench.mteb_tasks.retriever_model import is_floor
 from fashion_rq_bench.mteb_tasks.search import score_model
 from fashion_rq_bench.pools import Collection, Pools
 from fashion_rq_bench.schema import NAME, SPLIT
-from fashion_rq_bench.scoring import score_task
+from fashion_rq_bench.scoring import TaskScores, score_task
 
 __all__ = ["EditionTask", "TaskBinding"]
 
@@ -109,7 +111,7 @@ class EditionTask(AbsTaskRetrieval):
 
     @property
     def collection(self) -> Collection:
-        """Corpus and pools, shared by the four tasks of an edition."""
+        """Corpus and pools, shared by the tasks of an edition."""
         edition = self.edition
         return _collection(edition.id, edition.path)
 
@@ -125,8 +127,7 @@ class EditionTask(AbsTaskRetrieval):
             return
         with (timer or TimingStack())("Data loading"):
             edition = self.edition
-            split = _split(self.collection, self.config)
-            self.dataset = {_subset(edition): {SPLIT: split}}
+            self.dataset = {_subset(edition): {SPLIT: self._data_split()}}
             self._loaded = edition
         self.data_loaded = True
 
@@ -148,18 +149,35 @@ class EditionTask(AbsTaskRetrieval):
         timer: TimingStack,
         **kwargs: Any,
     ) -> dict[str, float]:
-        """Score a model on the pools (mteb calls this)."""
-        collection = self.collection
-        pools = collection.task(self.config)
+        """Score a model (mteb calls this)."""
         with timer("Scoring pairs", split=hf_split, subset=hf_subset):
-            scores = score_model(model, collection, self.metadata, encode_kwargs)
+            answer = self._ask(model, encode_kwargs)
         if prediction_folder is not None:
-            results = _by_query(collection, pools, scores[collection.pairs.rows[self.config]])
+            results = self._predictions(answer)
             self._save_task_predictions(results, model, prediction_folder, hf_split, hf_subset)
         with timer("Scoring", split=hf_split, subset=hf_subset):
-            means = score_task(collection, self.config, scores).means()
+            means = self._judge(model, answer).means()
         # mteb writes plain JSON: what no query defines is left out there.
         return {name.replace("@", "_at_"): one.value for name, one in means.items() if one.n}
+
+    def _ask(self, model: Any, encode_kwargs: Mapping[str, Any]) -> Any:
+        """What the model makes of the pools: (U,) scores of the collection's pairs."""
+        return score_model(model, self.collection, self.metadata, encode_kwargs)
+
+    def _judge(self, model: Any, answer: Any) -> TaskScores:
+        """Every metric of the task."""
+        judge = floor_scores if is_floor(model) else score_task
+        return judge(self.collection, self.config, answer)
+
+    def _predictions(self, answer: Any) -> dict[str, Any]:
+        """query id -> product id -> score."""
+        pools = self.collection.task(self.config)
+        values = answer[self.collection.pairs.rows[self.config]]
+        return _by_query(self.collection, pools, values)
+
+    def _data_split(self) -> RetrievalSplitData:
+        """Corpus, queries, grades and pools in mteb's form."""
+        return _split(self.collection, self.config)
 
     def _save_task_predictions(
         self,

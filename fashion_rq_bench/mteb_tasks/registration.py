@@ -18,7 +18,7 @@ import mteb.tasks
 from mteb.benchmarks.benchmark import Benchmark
 
 from fashion_rq_bench.mteb_tasks.identity import identify_unnamed_models
-from fashion_rq_bench.mteb_tasks.tasks import TASKS
+from fashion_rq_bench.mteb_tasks.tasks import ALL_TASKS, TASKS
 from fashion_rq_bench.schema import NAME
 
 __all__ = ["BENCHMARK", "register_all"]
@@ -33,10 +33,10 @@ def register_all() -> None:
     get_benchmark = sys.modules["mteb.benchmarks.get_benchmark"]
     if TASKS[0].metadata.name in get_tasks._TASKS_REGISTRY:
         return
-    for task in TASKS:
+    for task in ALL_TASKS:
         get_tasks._TASKS_REGISTRY[task.metadata.name] = task
         setattr(mteb.tasks, task.__name__, task)
-    vars(get_tasks)["TASK_LIST"] = (*vars(get_tasks)["TASK_LIST"], *TASKS)
+    vars(get_tasks)["TASK_LIST"] = (*vars(get_tasks)["TASK_LIST"], *ALL_TASKS)
     vars(benchmarks)["FASHION_RQ_BENCH"] = Benchmark(
         name=BENCHMARK,
         aliases=(NAME,),

@@ -1,8 +1,9 @@
-"""Scores of every pool pair from any model that mteb accepts.
+"""Scores of every pool pair, and searches of the whole corpus, by any model that mteb accepts.
 
-In:  an encoder, cross-encoder or search model in mteb's sense, and a collection.
+In:  an encoder, cross-encoder or search model in mteb's sense, or one of our retrievers
+     (``retriever_model.py``), and a collection.
 Out: (U,) scores of the collection's distinct pairs, computed once per model and edition, so that
-     four tasks encode once.
+     four tasks encode once; or the best products of the corpus for each of T1's queries.
 
 Encoders compared by cosine or dot product take the same path as ``fashion-rq evaluate``
 (``score_dense``); all others are asked through mteb's own search wrappers. Products with equal
@@ -19,7 +20,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import pyarrow as pa
 from datasets import (
     Dataset,
     are_progress_bars_disabled,
@@ -39,13 +39,18 @@ from mteb.models.model_meta import ScoringFunction
 from mteb.types import PromptType
 
 from fashion_rq_bench.errors import ModelError
+from fashion_rq_bench.evaluation import pair_scores, search_catalog
+from fashion_rq_bench.full_catalog import queries_of
+from fashion_rq_bench.mteb_tasks.retriever_model import RetrieverModel
 from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrievers.base import Scores
-from fashion_rq_bench.retrievers.dense import score_dense
-from fashion_rq_bench.retrievers.encoders import Role, Vectors, unit_rows
+from fashion_rq_bench.retrieval import DEPTH, checked
+from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.dense import score_dense, search_dense
+from fashion_rq_bench.retrievers.encoding import Role, Vectors, unit_rows
+from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
 from fashion_rq_bench.schema import SPLIT
 
-__all__ = ["score_model"]
+__all__ = ["score_model", "search_model"]
 
 _DENSE = (ScoringFunction.COSINE, ScoringFunction.DOT_PRODUCT)
 _log = logging.getLogger(__name__)
@@ -85,14 +90,57 @@ def _has_prompt_for(model: Any, task: str) -> bool:
 def _score(
     model: Any, collection: Collection, metadata: TaskMetadata, encode_kwargs: dict[str, Any]
 ) -> Scores:
-    if isinstance(model, EncoderProtocol) and not isinstance(model, SearchProtocol):
-        if model.mteb_model_meta.similarity_fn_name in _DENSE:
-            return score_dense(_Encoder(model, metadata, encode_kwargs), collection, None)
-        return _search(SearchEncoderWrapper(model), collection, metadata, encode_kwargs)
+    if isinstance(model, RetrieverModel):
+        return pair_scores(model.retriever, collection)
+    if _is_dense(model):
+        return score_dense(_Encoder(model, metadata, encode_kwargs), collection, None)
+    return _score_pools(_searcher(model), collection, metadata, encode_kwargs)
+
+
+def search_model(
+    model: Any, collection: Collection, metadata: TaskMetadata, encode_kwargs: Mapping[str, Any]
+) -> Found:
+    """The best products of the whole corpus for each of T1's queries, in T1's order.
+
+    Arguments are those of :func:`score_model`.
+
+    Raises:
+        ModelError: a cross-encoder, which would need a pass per query and product; else as
+            :func:`score_model`.
+    """
+    if isinstance(model, RetrieverModel):
+        return search_catalog(model.retriever, collection)
     if isinstance(model, CrossEncoderProtocol):
-        return _search(SearchCrossEncoderWrapper(model), collection, metadata, encode_kwargs)
+        raise ModelError(
+            f"{model.mteb_model_meta.name} skips the whole corpus: a cross-encoder reads every "
+            "pair, which takes a pass per query and product.",
+            fix="Leave FashionRQRetrieval out, or pass raise_error=False to mteb.evaluate.",
+        )
+    if _is_dense(model):
+        encoder = _Encoder(model, metadata, dict(encode_kwargs))
+        found = search_dense(encoder, collection, DEPTH, None)
+    else:
+        found = _search_corpus(_searcher(model), collection, metadata, dict(encode_kwargs))
+    queries, products = len(collection.pairs.query_ids), len(collection.product_ids)
+    found = checked(found, queries, products, str(model.mteb_model_meta.name))
+    rows = queries_of(collection)
+    return Found(found.scores[rows], found.product_index[rows])
+
+
+def _is_dense(model: Any) -> bool:
+    """Whether vectors are asked for and compared here."""
+    encodes = isinstance(model, EncoderProtocol) and not isinstance(model, SearchProtocol)
+    return encodes and model.mteb_model_meta.similarity_fn_name in _DENSE
+
+
+def _searcher(model: Any) -> Any:
+    """A model as one that mteb can search with."""
+    if isinstance(model, EncoderProtocol) and not isinstance(model, SearchProtocol):
+        return SearchEncoderWrapper(model)
+    if isinstance(model, CrossEncoderProtocol):
+        return SearchCrossEncoderWrapper(model)
     if isinstance(model, SearchProtocol):
-        return _search(model, collection, metadata, encode_kwargs)
+        return model
     raise ModelError(
         "This model is none that mteb can search with.",
         given=type(model).__name__,
@@ -148,21 +196,58 @@ class _Encoder:
         return unit_rows(found) if found.ndim == 2 else found  # the wrong shape is refused later
 
 
-def _search(
+def _score_pools(
     model: Any, collection: Collection, metadata: TaskMetadata, encode_kwargs: dict[str, Any]
 ) -> Scores:
     """Ask a search model for the pools; one candidate for all products of one text."""
     pairs = collection.pairs
-    texts = collection.texts.take(pa.array(pairs.products)).dictionary_encode()
-    place = np.searchsorted(pairs.products, pairs.product_index)
-    code = texts.indices.to_numpy()[place].astype(np.int64)
+    texts, code = pool_texts(collection)
     asked, inverse = np.unique(
         np.stack([pairs.query_index, code], axis=1), axis=0, return_inverse=True
     )
     top_ranked: dict[str, list[str]] = {query_id: [] for query_id in pairs.query_ids}
     for query, document in asked.tolist():
         top_ranked[pairs.query_ids[query]].append(str(document))
-    corpus = texts.dictionary.to_pylist()
+    depth = max(map(len, top_ranked.values()))
+    found = _answers(model, collection, texts, metadata, encode_kwargs, depth, top_ranked)
+    name = str(model.mteb_model_meta.name)
+    answers = [found.get(pairs.query_ids[query], {}).get(str(row)) for query, row in asked.tolist()]
+    return _missing_last(answers, asked[:, 0], name)[inverse.ravel()]
+
+
+def _search_corpus(
+    model: Any, collection: Collection, metadata: TaskMetadata, encode_kwargs: dict[str, Any]
+) -> Found:
+    """Ask a search model for the best texts, and give each of their products its score."""
+    texts, text_of = corpus_texts(collection)
+    by_text = np.argsort(text_of, kind="stable")
+    starts = np.searchsorted(text_of[by_text], np.arange(len(texts) + 1))
+    found = _answers(model, collection, texts, metadata, encode_kwargs, DEPTH, None)
+    queries = collection.pairs.query_ids
+    scores = np.full((len(queries), DEPTH), -np.inf)
+    places = np.full((len(queries), DEPTH), -1, dtype=np.int64)
+    for row, query_id in enumerate(queries):
+        answer = found.get(query_id, {})
+        text = np.array([int(one) for one in answer], dtype=np.int64)
+        sizes = starts[text + 1] - starts[text]
+        products = [by_text[starts[one] : starts[one + 1]] for one in text]
+        product = np.concatenate([*products, np.empty(0, dtype=np.int64)])
+        score = np.repeat(np.array(list(answer.values()), dtype=np.float64), sizes)
+        order = np.lexsort((product, -score))[:DEPTH]
+        scores[row, : len(order)], places[row, : len(order)] = score[order], product[order]
+    return Found(scores, places)
+
+
+def _answers(
+    model: Any,
+    collection: Collection,
+    texts: list[str],
+    metadata: TaskMetadata,
+    encode_kwargs: dict[str, Any],
+    top_k: int,
+    top_ranked: dict[str, list[str]] | None,
+) -> Mapping[str, Mapping[str, float]]:
+    """Query id to text number to score, from mteb's ``index`` and ``search``."""
     common: dict[str, Any] = {
         "task_metadata": metadata,
         "hf_split": SPLIT,
@@ -170,19 +255,17 @@ def _search(
         "encode_kwargs": encode_kwargs,
         "num_proc": None,
     }
+    pairs = collection.pairs
     model.index(
-        Dataset.from_dict({"id": [str(row) for row in range(len(corpus))], "text": corpus}),
-        **common,
+        Dataset.from_dict({"id": [str(row) for row in range(len(texts))], "text": texts}), **common
     )
-    found = model.search(
+    found: Mapping[str, Mapping[str, float]] = model.search(
         Dataset.from_dict({"id": pairs.query_ids, "text": pairs.queries}),
-        top_k=max(map(len, top_ranked.values())),
+        top_k=top_k,
         top_ranked=top_ranked,
         **common,
     )
-    name = str(model.mteb_model_meta.name)
-    answers = [found.get(pairs.query_ids[query], {}).get(str(row)) for query, row in asked.tolist()]
-    return _missing_last(answers, asked[:, 0], name)[inverse.ravel()]
+    return found
 
 
 def _missing_last(answers: list[float | None], query: Any, name: str) -> Scores:

@@ -1,4 +1,6 @@
-"""The paper's four tasks as mteb tasks (section 4), declared; ``base.py`` runs them.
+"""The paper's four tasks (section 4) and whole-corpus retrieval as mteb tasks, declared.
+
+``base.py`` and ``catalog.py`` run them.
 
 In:  an edition: ``FashionRQRanking(edition="path or name")``, or by default the one that the name
      "fashion-rq-bench" stands for (environment variable FASHION_RQ_BENCH_DATA, else ``mini``).
@@ -7,26 +9,38 @@ Out: what ``mteb.evaluate`` returns, with this package's metrics.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from mteb.abstasks.task_metadata import TaskMetadata
 
+from fashion_rq_bench.full_catalog import RETRIEVAL
 from fashion_rq_bench.mteb_tasks.base import EditionTask, TaskBinding
+from fashion_rq_bench.mteb_tasks.catalog import CatalogTask
 from fashion_rq_bench.schema import NAME, SPLIT
 
 __all__ = [
+    "ALL_TASKS",
     "TASKS",
     "FashionRQClassification",
     "FashionRQParaphrase",
     "FashionRQRanking",
+    "FashionRQRetrieval",
     "FashionRQSibling",
 ]
 
 
-def _declare(name: str, config: str, main_score: str, description: str) -> TaskBinding:
+def _declare(
+    name: str,
+    config: str,
+    main_score: str,
+    description: str,
+    kind: Literal["Reranking", "Retrieval"] = "Reranking",
+) -> TaskBinding:
     return TaskBinding(
         TaskMetadata(
             name=name,
             description=description,
-            type="Reranking",
+            type=kind,
             category="t2t",
             modalities=["text"],
             dataset={"path": NAME, "name": config, "revision": "unbound"},
@@ -94,9 +108,28 @@ class FashionRQParaphrase(EditionTask):
     )
 
 
+class FashionRQRetrieval(CatalogTask):
+    """T1's queries against the whole corpus; stands beside the benchmark of the four tasks."""
+
+    version = "1"
+    config = RETRIEVAL
+    metadata = _declare(
+        "FashionRQRetrieval",
+        config,
+        "ndcg_at_10",
+        "Find a query's products among all of the catalog; every product is graded by the "
+        "semantic-ID prefix that it shares with the query's leaf cluster.",
+        "Retrieval",
+    )
+
+
 TASKS: tuple[type[EditionTask], ...] = (
     FashionRQRanking,
     FashionRQClassification,
     FashionRQSibling,
     FashionRQParaphrase,
 )
+"""The four tasks of the benchmark."""
+
+ALL_TASKS: tuple[type[EditionTask], ...] = (*TASKS, FashionRQRetrieval)
+"""The same and whole-corpus retrieval, which encodes every product; cross-encoders skip it."""
