@@ -1,0 +1,73 @@
+"""``fashion-rq review``: have people look at a sample of an edition's queries.
+
+In:  an edition; later the files that reviewers saved.
+Out: a page to be filled in offline; a table of the ratings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown
+
+__all__ = ["register"]
+
+_group = typer.Typer(
+    help="Check queries by eye: make a page of a sample, and read the ratings back.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group ``review``."""
+    app.add_typer(_group, name="review")
+
+
+@_group.command()
+def page(
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("review.html"),
+    edition: EditionPath = "mini",
+    queries: Annotated[int, typer.Option("-n", "--queries", help="Queries in the sample.")] = 50,
+    items: Annotated[int, typer.Option(help="Products shown per query.")] = 8,
+    seed: Annotated[int, typer.Option(help="Which queries and products.")] = 0,
+    every_cluster: Annotated[
+        bool, typer.Option("--every-cluster", help="Also queries that no task uses.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a page with a sample of queries and items of their clusters, to be rated offline."""
+    from rich.markup import escape
+
+    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.report.review_page import write_review_page
+    from fashion_rq_bench.review import ReviewConfig, sample_review
+
+    config = ReviewConfig(queries, items, seed, every_cluster)
+    review = sample_review(Edition.open(edition), config)
+    write_review_page(review, out)
+    told = (
+        f"{len(review.queries)} queries are on {escape(str(out))}. Open it in a browser, save the answers at "
+        f"the end, then: fashion-rq review read FILES --edition {escape(edition)}"
+    )
+    facts = {"review": review.review_id, "edition": review.edition_id, "page": str(out)}
+    print_shown(Shown([told], {**facts, "queries": len(review.queries)}), as_json)
+
+
+@_group.command()
+def read(
+    files: Annotated[list[Path], typer.Argument(help="What reviewers saved.")],
+    edition: EditionPath = "mini",
+    as_json: Json = False,
+) -> None:
+    """Read saved ratings: means with intervals per source, the lowest queries, comments."""
+    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.report.review_table import review_tables
+    from fashion_rq_bench.review import read_reviews
+
+    reviewed = read_reviews(files, Edition.open(edition))
+    print_shown(Shown(review_tables(reviewed), asdict(reviewed)), as_json)
