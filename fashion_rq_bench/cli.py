@@ -17,7 +17,19 @@ from types import FrameType
 
 import typer
 
-from fashion_rq_bench.commands import build, editions, environment, evaluate, study, weights
+from fashion_rq_bench.commands import (
+    build,
+    compare,
+    editions,
+    environment,
+    evaluate,
+    models,
+    mteb,
+    report,
+    review,
+    study,
+    weights,
+)
 from fashion_rq_bench.errors import FashionRQError, InputError
 
 __all__ = ["app", "main"]
@@ -33,10 +45,15 @@ app = typer.Typer(
 
 build.register(app)
 evaluate.register(app)
+mteb.register(app)
+models.register(app)
+compare.register(app)
+report.register(app)
 editions.register(app)
 environment.register(app)
 weights.register(app)
 study.register(app)
+review.register(app)
 
 
 def _fail(problem: str, code: int) -> int:
