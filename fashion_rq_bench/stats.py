@@ -231,14 +231,17 @@ def differences(
         point = figures[0][first] - figures[0][second]
         draws = figures[1][:, first] - figures[1][:, second]
     low, high = interval(draws)
+    wins, ties, losses = outcomes(paired)
     return Differences(
-        places,
-        point,
-        low,
-        high,
-        minimum_detectable(draws),
-        wilcoxon(_cluster_means(paired, resampling) if by_cluster else paired),
-        *outcomes(paired),
+        pairs=places,
+        difference=point,
+        low=low,
+        high=high,
+        detectable=minimum_detectable(draws),
+        p_value=wilcoxon(_cluster_means(paired, resampling) if by_cluster else paired),
+        wins=wins,
+        ties=ties,
+        losses=losses,
         n=defined,
         undefined=len(paired) - defined,
     )

@@ -25,9 +25,10 @@ from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.evaluation import FLOOR, REFERENCE
 from fashion_rq_bench.report.pooled import figures_of, is_pooled
 from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES, RESULTS, TASK_CONFIGS
-from fashion_rq_bench.stats import Resampling, interval, resample
+from fashion_rq_bench.scoring import CONSISTENT, CUTS
+from fashion_rq_bench.stats import Differences, Resampling, differences, interval, resample
 
-__all__ = ["Board", "Measured", "Scored", "at_home", "read_board"]
+__all__ = ["Board", "Measured", "Scored", "at_home", "embedder", "read_board"]
 
 Floats = NDArray[np.float64]
 _CELLS = tuple(f"confusion_{one}_{other}" for one in GRADE_NAMES for other in GRADE_NAMES)
@@ -79,6 +80,18 @@ class Measured:
         """Lower and upper ends of the 95% intervals, shape (M,) each."""
         return interval(self.draws)
 
+    def differences(
+        self, pairs: Sequence[tuple[int, int]], *, by_cluster: bool = True
+    ) -> Differences:
+        """Compare models by position, see :func:`fashion_rq_bench.stats.differences`."""
+        return differences(
+            self.values,
+            self.resampling,
+            pairs,
+            figures=(self.figures, self.draws) if self.pooled else None,
+            by_cluster=by_cluster,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _Units:
@@ -90,6 +103,15 @@ class _Units:
     @cached_property
     def resampling(self) -> Resampling:
         return resample(self.prefixes)
+
+    def offers(self, metric: str) -> bool:
+        """Whether it holds a metric, or all that the metric is computed from."""
+        base, attribute = _split(metric)
+        return (
+            metric in self.values
+            or {base, f"attr_{attribute}"} <= set(self.values)
+            or (is_pooled(metric) and _cells_of(metric)[0] in self.values)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +137,12 @@ class Board:
         """Positions of the models of a role."""
         return [place for place, one in enumerate(self.models) if one.role == role]
 
+    def has(self, task: str, metric: str) -> bool:
+        """Whether :meth:`measure` knows this metric."""
+        return any(units.offers(metric) for units in self.units.get(task, ()))
+
     def metrics(self, task: str) -> list[str]:
-        """Names of a task's metrics, those by attribute and from confusion matrices among them."""
+        """Names of a task's metrics as they were stored."""
         return [name for units in self.units.get(task, ()) for name in units.values]
 
     def prefixes(self, task: str) -> NDArray[np.str_]:
@@ -176,21 +202,23 @@ class Board:
         """
         if task not in self.units:
             raise ConfigError("There are no results of this task.", given=task, allowed=self.units)
-        attribute = next((name for name in ATTRIBUTES if metric.endswith(f"_{name}")), "")
-        base = metric.removesuffix(f"_{attribute}")
-        for units in self.units[task]:
-            if is_pooled(metric) and _cells_of(metric)[0] in units.values:
-                return _pooled(units, metric, rows)
-            if metric in units.values:
-                return _mean(units, units.values[metric], rows)
-            if {base, f"attr_{attribute}"} <= set(units.values):
-                asked = ~np.isnan(units.values[f"attr_{attribute}"])
-                return _mean(units, np.where(asked, units.values[base], np.nan), rows)
-        raise ConfigError(
-            f"Task {task!r} has no such metric.",
-            given=metric,
-            allowed=[name for name in self.metrics(task) if "confusion_" not in name],
-        )
+        units = next((one for one in self.units[task] if one.offers(metric)), None)
+        if units is None:
+            known = [name for name in self.metrics(task) if "confusion_" not in name]
+            raise ConfigError(f"Task {task!r} has no such metric.", given=metric, allowed=known)
+        if is_pooled(metric) and _cells_of(metric)[0] in units.values:
+            return _pooled(units, metric, rows)
+        if metric in units.values:
+            return _mean(units, units.values[metric], rows)
+        base, attribute = _split(metric)
+        asked = ~np.isnan(units.values[f"attr_{attribute}"])
+        return _mean(units, np.where(asked, units.values[base], np.nan), rows)
+
+
+def _split(metric: str) -> tuple[str, str]:
+    """``ndcg@10_color`` as ndcg@10 and color; the attribute is empty if there is none."""
+    attribute = next((name for name in ATTRIBUTES if metric.endswith(f"_{name}")), "")
+    return metric.removesuffix(f"_{attribute}"), attribute
 
 
 def _mean(units: _Units, values: Floats, rows: NDArray[np.bool_] | None) -> Measured:
@@ -203,14 +231,17 @@ def _mean(units: _Units, values: Floats, rows: NDArray[np.bool_] | None) -> Meas
     return Measured(values, units.resampling, figures, draws, n, values.shape[1] - n, pooled=False)
 
 
+def _form(metric: str) -> str:
+    return next((form for form in (CUTS, CONSISTENT) if metric.startswith(form)), "")
+
+
 def _cells_of(metric: str) -> list[str]:
-    start = metric[: metric.index("_") + 1] if metric.startswith(("cuts_", "consistent_")) else ""
-    return [start + cell for cell in _CELLS]
+    return [_form(metric) + cell for cell in _CELLS]
 
 
 def _pooled(units: _Units, metric: str, rows: NDArray[np.bool_] | None) -> Measured:
     """A figure from summed confusion matrices; ``values`` are accuracies of queries."""
-    start = metric[: metric.index("_") + 1] if metric.startswith(("cuts_", "consistent_")) else ""
+    start = _form(metric)
     cells = np.stack([units.values[name] for name in _cells_of(metric)], axis=-1)  # (M, N, 16)
     if rows is not None:
         cells = np.where(rows[:, None], cells, 0.0)
@@ -287,7 +318,7 @@ def _read(path: Path) -> pa.Table:
 def _scored(table: pa.Table, edition: Edition) -> Scored:
     name, model_id = str(table["model"][0].as_py()), str(table["model_id"][0].as_py())
     role = {FLOOR: "floor", REFERENCE: "reference"}.get(name, "model")
-    return Scored(name, model_id, role, at_home(name, edition), name)
+    return Scored(name, model_id, role, at_home(name, embedder(edition)), name)
 
 
 def _labelled(models: list[Scored]) -> tuple[Scored, ...]:
@@ -298,10 +329,15 @@ def _labelled(models: list[Scored]) -> tuple[Scored, ...]:
     )
 
 
-def at_home(name: str, edition: Edition) -> bool:
-    """Whether the hierarchy was learnt from this model's vectors, or those of a hybrid's part."""
-    encoder = edition.manifest.get("config", {}).get("embedding", {}).get("encoder")
-    return bool(encoder) and _short(str(encoder)) in map(_short, name.split("+"))
+def embedder(edition: Edition) -> str | None:
+    """Name of the encoder whose vectors the edition's hierarchy was learnt from, if it is known."""
+    found = edition.manifest.get("config", {}).get("embedding", {}).get("encoder")
+    return str(found) if found else None
+
+
+def at_home(model: str, encoder: str | None) -> bool:
+    """Whether a model, or a part of a hybrid (``a+b``), is the encoder that something rests on."""
+    return bool(encoder) and _short(str(encoder)) in map(_short, model.split("+"))
 
 
 def _short(name: str) -> str:

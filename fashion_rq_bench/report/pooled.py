@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.schema import GRADE_NAMES
+from fashion_rq_bench.scoring import CONSISTENT, CUTS
 
 __all__ = ["POOLED", "figures_of", "is_pooled"]
 
@@ -27,7 +28,7 @@ POOLED = (
 
 def is_pooled(metric: str) -> bool:
     """Whether a metric's name is one of ``POOLED``, in any form."""
-    return metric.removeprefix("cuts_").removeprefix("consistent_") in POOLED
+    return metric.removeprefix(CUTS).removeprefix(CONSISTENT) in POOLED
 
 
 def figures_of(name: str, cells: Floats) -> Floats:

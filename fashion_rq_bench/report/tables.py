@@ -14,6 +14,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from fashion_rq_bench.report.grid import Mark, figure, marks
 from fashion_rq_bench.scoring import CONSISTENT
 
 if TYPE_CHECKING:
@@ -78,10 +79,10 @@ def evaluation_table(result: EvaluationResult, *, consistent: bool = False) -> T
     for column in columns:
         table.add_column(column.heading, justify="right", no_wrap=True)
     models = [run for run in result.runs if run.role == "model"]
-    marks = [_marks([_value(run, column) for run in models]) for column in columns]
+    styles = [marks([_value(run, column) for run in models]) for column in columns]
     for row, run in enumerate(models):
         cells = [
-            _styled(_value(run, column), marks[place][row]) for place, column in enumerate(columns)
+            _styled(_value(run, column), styles[place][row]) for place, column in enumerate(columns)
         ]
         name = escape(run.key.model) + (_HOME if run.at_home else "")
         table.add_row(name, *cells, end_section=run is models[-1])
@@ -97,23 +98,9 @@ def _value(run: ModelRun, column: Column) -> float:
     return math.nan if mean is None else mean.value
 
 
-def _marks(values: list[float]) -> list[str]:
-    """Style of each value: bold for the best, underlined for the second, as they are printed."""
-    shown = [_figure(value) for value in values]
-    known = sorted({figure for figure in shown if figure != "–"}, reverse=True)
-    if len(values) < 2:
-        return [""] * len(values)
-    styles = dict(zip(known, ("bold", "underline"), strict=False))
-    return [styles.get(figure, "") for figure in shown]
-
-
-def _figure(value: float) -> str:
-    """Four decimals without the leading zero, as the paper prints them."""
-    return "–" if math.isnan(value) else f"{value:.4f}".removeprefix("0")
-
-
-def _styled(value: float, style: str) -> str:
-    return f"[{style}]{_figure(value)}[/{style}]" if style else _figure(value)
+def _styled(value: float, mark: Mark) -> str:
+    style = {"best": "bold", "second": "underline", "": ""}[mark]
+    return f"[{style}]{figure(value)}[/{style}]" if style else figure(value)
 
 
 def _caption(result: EvaluationResult) -> str:

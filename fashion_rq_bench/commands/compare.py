@@ -1,0 +1,72 @@
+"""``fashion-rq compare``: which differences between models are more than chance.
+
+In:  models, an edition, and the folder of results that ``fashion-rq evaluate`` wrote.
+Out: a table of differences with intervals and tests, and how far the tasks agree on the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown
+
+__all__ = ["Results", "compare", "register"]
+
+Results = Annotated[
+    Path | None,
+    typer.Option(help="The folder that evaluate wrote to; without it the edition's own."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``compare``."""
+    app.command()(compare)
+
+
+def compare(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Two models or more; without any, all there are.")
+    ] = None,
+    edition: EditionPath = "mini",
+    results: Results = None,
+    tasks: Annotated[
+        list[str] | None, typer.Option("--task", help="T1 to T4, or a task's name. Repeatable.")
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="Such as ndcg@10; without it each task's own. Repeatable."),
+    ] = None,
+    by_query: Annotated[
+        bool, typer.Option("--by-query", help="Test queries as if they were independent.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare models: difference, interval, test, wins, and the smallest difference to be seen."""
+    shown = _compared(models or (), edition, results, tasks or (), metrics or (), by_query)
+    print_shown(shown, as_json)
+
+
+def _compared(
+    models: Sequence[str],
+    edition: str,
+    results: Path | None,
+    tasks: Sequence[str],
+    metrics: Sequence[str],
+    by_query: bool,
+) -> Shown:
+    from fashion_rq_bench.commands.evaluate import results_folder
+    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.report.board import read_board
+    from fashion_rq_bench.report.compare import compare as run
+    from fashion_rq_bench.report.compare import wanted_metrics
+
+    opened = Edition.open(edition)
+    board = read_board(opened, results or results_folder(opened.path))
+    chosen = models or [board.models[place].label for place in board.places()]
+    asked = wanted_metrics(board, tasks, metrics)
+    found = run(board, chosen, asked, by_cluster=not by_query)
+    return Shown([found.table(), found.agreement.text()], found.to_dict())

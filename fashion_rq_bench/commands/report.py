@@ -1,0 +1,50 @@
+"""``fashion-rq report``: tables, plots and the leaderboard page of an edition's results.
+
+In:  one edition or more, and the folder of results that ``fashion-rq evaluate`` wrote.
+Out: a folder to read, to cite and to publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fashion_rq_bench.commands._shown import Json, Shown, print_shown
+from fashion_rq_bench.commands.compare import Results
+
+__all__ = ["register", "report"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``report``."""
+    app.command()(report)
+
+
+def report(
+    out: Annotated[Path, typer.Option(help="Folder of the report.")],
+    editions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--edition",
+            help="Folder of an edition; without it mini. Repeat it to compare editions.",
+        ),
+    ] = None,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Write an edition's results as tables, plots and a leaderboard page."""
+    print_shown(_written(editions or ["mini"], results, out), as_json)
+
+
+def _written(editions: Sequence[str], results: Path | None, out: Path) -> Shown:
+    from fashion_rq_bench.commands.evaluate import results_folder
+    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.report.write import write_report
+
+    opened = [Edition.open(name) for name in editions]
+    files = write_report([(one, results or results_folder(one.path)) for one in opened], out)
+    lines = [f"Wrote {path}" for path in files]
+    return Shown(lines, {"out": str(out), "files": [str(path) for path in files]})
