@@ -118,9 +118,15 @@ def resample(
 
 def interval(draws: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Percentile interval of (B, …) draws: lower and upper end; NaN draws are left out."""
-    quantile = np.nanquantile if np.isnan(draws).any() else np.quantile
-    with np.errstate(all="ignore"):
-        low, high = quantile(draws, [level / 2, 1 - level / 2], axis=0)
+    ends = [level / 2, 1 - level / 2]
+    flat = draws.reshape(len(draws), -1)
+    missing = np.isnan(flat)
+    found = np.full((2, flat.shape[1]), np.nan)
+    whole = ~missing.any(axis=0)
+    found[:, whole] = np.quantile(flat[:, whole], ends, axis=0)
+    for column in np.flatnonzero(~whole & ~missing.all(axis=0)):
+        found[:, column] = np.quantile(flat[~missing[:, column], column], ends)
+    low, high = found.reshape(2, *draws.shape[1:])
     return low, high
 
 
@@ -135,9 +141,9 @@ def minimum_detectable(draws: Floats, *, power: float = 0.8, level: float = LEVE
         power: chance to find it, in (0, 1).
         level: of the test.
     """
-    spread = (
-        np.nanstd(draws, axis=0, ddof=1) if len(draws) > 1 else np.full(draws.shape[1:], np.nan)
-    )
+    n = (~np.isnan(draws)).sum(axis=0).astype(np.float64)
+    squares = np.nansum((draws - _ratio(np.nansum(draws, axis=0), n)) ** 2, axis=0)
+    spread = np.sqrt(_ratio(squares, np.maximum(n - 1, 0)))
     found: Floats = (ndtri(1 - level / 2) + ndtri(power)) * spread
     return found
 

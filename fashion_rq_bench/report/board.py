@@ -1,6 +1,7 @@
 """All results of one edition side by side, aligned by query, and their figures with draws.
 
-In:  an edition, and a folder that ``fashion-rq evaluate`` wrote (``results/*.parquet``).
+In:  an edition, and a folder that ``fashion-rq evaluate`` wrote: ``results/*.parquet``, and
+     ``full-catalog/results/*.parquet`` of the models that searched the whole corpus.
 Out: a :class:`Board`: who was scored, and per task and metric a :class:`Measured`: figures,
      bootstrap draws, values per query.
 
@@ -23,15 +24,17 @@ from fashion_rq_bench._io import read_parquet
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.evaluation import FLOOR, REFERENCE
+from fashion_rq_bench.full_catalog import MAIN_METRIC, RETRIEVAL
 from fashion_rq_bench.report.pooled import figures_of, is_pooled
 from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES, RESULTS, TASK_CONFIGS
-from fashion_rq_bench.scoring import CONSISTENT, CUTS
+from fashion_rq_bench.scoring import CONSISTENT, CUTS, MAIN_METRICS
 from fashion_rq_bench.stats import Differences, Resampling, differences, interval, resample
 
 __all__ = ["Board", "Measured", "Scored", "at_home", "embedder", "read_board"]
 
 Floats = NDArray[np.float64]
 _CELLS = tuple(f"confusion_{one}_{other}" for one in GRADE_NAMES for other in GRADE_NAMES)
+_CATALOG = "full-catalog"
 _ALIASES = {"all-minilm-l6-v2": "minilm"}
 
 
@@ -133,6 +136,12 @@ class Board:
         """Tasks that have results, in the paper's order."""
         return tuple(self.units)
 
+    @property
+    def main(self) -> dict[str, str]:
+        """The metric by which each task ranks models, of tasks that have results."""
+        known = {**MAIN_METRICS, RETRIEVAL: MAIN_METRIC}
+        return {task: known[task] for task in self.tasks if self.has(task, known.get(task, ""))}
+
     def places(self, role: str = "model") -> list[int]:
         """Positions of the models of a role."""
         return [place for place, one in enumerate(self.models) if one.role == role]
@@ -212,7 +221,7 @@ class Board:
             return _mean(units, units.values[metric], rows)
         base, attribute = _split(metric)
         asked = ~np.isnan(units.values[f"attr_{attribute}"])
-        return _mean(units, np.where(asked, units.values[base], np.nan), rows)
+        return _mean(units, units.values[base], asked if rows is None else asked & rows)
 
 
 def _split(metric: str) -> tuple[str, str]:
@@ -222,13 +231,16 @@ def _split(metric: str) -> tuple[str, str]:
 
 
 def _mean(units: _Units, values: Floats, rows: NDArray[np.bool_] | None) -> Measured:
+    """The mean over some units: a mask of them, for all models or by model."""
+    counted = np.ones_like(values, dtype=np.bool_)
     if rows is not None:
-        values = np.where(rows, values, np.nan)
-    defined = ~np.isnan(values)
-    n = defined.sum(axis=1)
-    figures = np.divide(np.nansum(values, axis=1), n, out=np.full(len(values), np.nan), where=n > 0)
+        counted &= rows
+    values = np.where(counted, values, np.nan)
+    n = (~np.isnan(values)).sum(axis=1)
+    figures = np.divide(np.nansum(values, axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
     draws = units.resampling.means(values.T)
-    return Measured(values, units.resampling, figures, draws, n, values.shape[1] - n, pooled=False)
+    undefined = counted.sum(axis=1) - n
+    return Measured(values, units.resampling, figures, draws, n, undefined, pooled=False)
 
 
 def _form(metric: str) -> str:
@@ -272,8 +284,7 @@ def read_board(edition: Edition, results: Path) -> Board:
     Raises:
         InputError: there are none, there are only those of other editions, or a file is damaged.
     """
-    files = sorted((results / "results").glob("*.parquet"))
-    tables = [_read(path) for path in files]
+    tables = [_read(path) for path in sorted((results / "results").glob("*.parquet"))]
     own = [one for one in tables if len(one) and one["edition_id"][0].as_py() == edition.id]
     if not own:
         others = sorted({str(one["edition_id"][0].as_py())[:12] for one in tables if len(one)})
@@ -287,13 +298,23 @@ def read_board(edition: Edition, results: Path) -> Board:
             fix=f"Score models with: fashion-rq evaluate bm25 lsa --edition {edition.path} "
             f"--out {results}",
         )
+    searched = [_read(path) for path in sorted((results / _CATALOG / "results").glob("*.parquet"))]
     keyed = sorted(((_scored(table, edition), table) for table in own), key=_order)
-    models = _labelled([key for key, _ in keyed])
-    found = [task for _, table in keyed for task in pc.unique(table["task"]).to_pylist()]
-    names = dict.fromkeys([*TASK_CONFIGS, *sorted(found)])
-    tables = [table for _, table in keyed]
-    units = {task: _aligned(tables, task) for task in names if task in found}
-    return Board(edition, models, units)
+    tables = [pa.concat_tables([table, *_more(table, searched)]) for _, table in keyed]
+    found = {task for table in tables for task in pc.unique(table["task"]).to_pylist()}
+    tasks = [*TASK_CONFIGS, *sorted(found - set(TASK_CONFIGS))]
+    units = {task: _aligned(tables, task) for task in tasks if task in found}
+    return Board(edition, _labelled([one for one, _ in keyed]), units)
+
+
+def _more(table: pa.Table, searched: Sequence[pa.Table]) -> list[pa.Table]:
+    """What the same model found in the whole corpus of the same edition."""
+    keys = ("edition_id", "model", "model_id")
+    return [
+        other
+        for other in searched
+        if len(other) and all(other[key][0].as_py() == table[key][0].as_py() for key in keys)
+    ]
 
 
 def _order(item: tuple[Scored, pa.Table]) -> tuple[int, str, str]:

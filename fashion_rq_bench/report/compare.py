@@ -21,7 +21,6 @@ from fashion_rq_bench import stats
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.report.board import Board
 from fashion_rq_bench.report.grid import Cell, Grid, Row, figure
-from fashion_rq_bench.scoring import MAIN_METRICS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -239,9 +238,8 @@ def compare(
 def agreement_of_tasks(board: Board) -> Agreement:
     """Whether the tasks order the models alike, by their main metrics."""
     places = board.places()
-    tasks = [task for task in board.tasks if board.has(task, MAIN_METRICS.get(task, ""))]
-    figures = [board.measure(task, MAIN_METRICS[task]).figures[places] for task in tasks]
-    return Agreement.between([_TITLES.get(task, task) for task in tasks], figures)
+    figures = [board.measure(*main).figures[places] for main in board.main.items()]
+    return Agreement.between([_TITLES.get(task, task) for task in board.main], figures)
 
 
 def wanted_metrics(
@@ -260,7 +258,7 @@ def wanted_metrics(
     chosen = [_task(board, name) for name in tasks] or list(board.tasks)
     asked = list(metrics)
     if not asked:
-        return [(task, MAIN_METRICS[task]) for task in chosen if task in MAIN_METRICS]
+        return [(task, board.main[task]) for task in chosen if task in board.main]
     for metric in asked:
         if not any(board.has(task, metric) for task in chosen):
             known = [name for task in chosen for name in board.metrics(task)]

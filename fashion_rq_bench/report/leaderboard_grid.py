@@ -34,8 +34,8 @@ _LETTERS = (
     "queries or groups have letters."
 )
 _REFERENCE = (
-    "The floor is one random order; the oracle ranks by the query's own attributes: a reference, "
-    "not a bound."
+    "The floor is what random orders reach; the oracle ranks by the query's own attributes: a "
+    "reference, not a bound."
 )
 
 
@@ -135,9 +135,6 @@ def _rows(board: Board, columns: Sequence[Sequence[Cell]]) -> list[Row]:
 
 
 def _undefined(heads: Sequence[str], measured: Sequence[Measured]) -> list[str]:
-    counted = [
-        f"{head} {int(one.undefined.max()):,}"
-        for head, one in zip(heads, measured, strict=True)
-        if one.undefined.max()
-    ]
+    most = [int(one.undefined[one.n > 0].max(initial=0)) for one in measured]
+    counted = [f"{head} {n:,}" for head, n in zip(heads, most, strict=True) if n]
     return [f"Undefined and left out (queries or groups): {', '.join(counted)}."] if counted else []

@@ -23,7 +23,6 @@ from fashion_rq_bench.report.board import Board, Measured
 from fashion_rq_bench.report.leaderboard_grid import names
 from fashion_rq_bench.report.paper_tables import TASK_TITLES, words
 from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES
-from fashion_rq_bench.scoring import MAIN_METRICS
 
 __all__ = ["PLOTS", "attribute_dots", "level_dots", "rank_lines", "save", "task_bars"]
 
@@ -39,12 +38,11 @@ _STYLE = {"svg.hashsalt": "fashion-rq-bench", "svg.fonttype": "path", "font.fami
 
 def task_bars(board: Board) -> Figure:
     """Each task's main metric: a bar per model, lines for the random floor and the oracle."""
-    tasks = _tasks(board)
-    places = _best_first(board)
+    tasks, places = list(board.main), _best_first(board)
     figure = _figure(3.2 * max(len(tasks), 1) + 1.2, 0.34 * len(places) + 1.7)
     panels = figure.subplots(1, max(len(tasks), 1), sharey=True, squeeze=False)[0]
     for panel, task in zip(panels, tasks, strict=False):
-        measured = board.measure(task, MAIN_METRICS[task])
+        measured = board.measure(task, board.main[task])
         homes = [board.models[place].at_home for place in places]
         bars = panel.barh(
             range(len(places)), measured.figures[places], color=_COLORS[0], height=0.7
@@ -56,7 +54,7 @@ def task_bars(board: Board) -> Figure:
         _references(panel, board, measured)
         _rows(panel, [names(board)[place] for place in places])
         panel.set_xlim(0, 1)
-        panel.set_title(f"{TASK_TITLES[task]}, {MAIN_METRICS[task]}", fontsize=10)
+        panel.set_title(f"{TASK_TITLES[task]}, {board.main[task]}", fontsize=10)
     figure.supxlabel(
         "95% intervals over clusters; dotted: random floor, dashed: attribute oracle"
         + ("; pale (†): competes at home" if any(m.at_home for m in board.models) else ""),
@@ -67,11 +65,11 @@ def task_bars(board: Board) -> Figure:
 
 def rank_lines(board: Board) -> Figure:
     """Each model's rank per task, and the range of the middle 95% of its resampled ranks."""
-    tasks, places = _tasks(board), _best_first(board)
+    tasks, places = list(board.main), _best_first(board)
     figure = _figure(3.0 * max(len(tasks), 1) + 1.2, 0.34 * len(places) + 1.6)
     panels = figure.subplots(1, max(len(tasks), 1), sharey=True, squeeze=False)[0]
     for panel, task in zip(panels, tasks, strict=False):
-        measured = board.measure(task, MAIN_METRICS[task])
+        measured = board.measure(task, board.main[task])
         point, _ = stats.rank_ranges(measured.figures[None, places])
         low, high = stats.rank_ranges(measured.draws[:, places])
         known, rows = point > 0, np.arange(len(places))
@@ -80,14 +78,14 @@ def rank_lines(board: Board) -> Figure:
         _rows(panel, [names(board)[place] for place in places])
         panel.set_xlim(0.5, len(places) + 0.5)
         panel.xaxis.get_major_locator().set_params(integer=True)
-        panel.set_title(f"{TASK_TITLES[task]}, {MAIN_METRICS[task]}", fontsize=10)
+        panel.set_title(f"{TASK_TITLES[task]}, {board.main[task]}", fontsize=10)
     figure.supxlabel("rank, and the middle 95% of ranks over resamples of clusters", fontsize=8)
     return figure
 
 
 def attribute_dots(board: Board) -> Figure:
     """Score of each attribute, and T1 over the queries that express it."""
-    main = MAIN_METRICS["ranking"]
+    main = board.main["ranking"]
     shown = [name for name in ATTRIBUTES if board.has("ranking", f"attr_{name}")]
     panels = [
         ("attribute score of the product ranked first", [f"attr_{name}" for name in shown]),
@@ -110,7 +108,7 @@ def level_dots(board: Board) -> Figure:
     labels = [f"{name} (shares {shared[name]})" for name in grades]
     panels = [("T2 F1 by class", labels, found)]
     if "ranking" in board.tasks:
-        main = MAIN_METRICS["ranking"]
+        main = board.main["ranking"]
         masks = _branches(board)
         parts = [board.measure("ranking", main, mask) for mask in masks.values()]
         panels.append((f"T1 {main} by level-1 branch", list(masks), parts))
@@ -143,15 +141,11 @@ def _figure(width: float, height: float) -> Figure:
     return require("matplotlib.figure", "report").Figure((width, height), layout="constrained")
 
 
-def _tasks(board: Board) -> list[str]:
-    return [task for task in board.tasks if board.has(task, MAIN_METRICS.get(task, ""))]
-
-
 def _best_first(board: Board) -> list[int]:
-    places, tasks = board.places(), _tasks(board)
-    if not tasks:
+    places = board.places()
+    if not board.main:
         return places
-    values = board.measure(tasks[0], MAIN_METRICS[tasks[0]]).figures
+    values = board.measure(*next(iter(board.main.items()))).figures
     return sorted(places, key=lambda p: math.inf if math.isnan(values[p]) else -values[p])
 
 

@@ -32,7 +32,6 @@ from fashion_rq_bench.report.grid import Grid, to_csv
 from fashion_rq_bench.report.page import write_page
 from fashion_rq_bench.report.paper_tables import TASK_TITLES, paper_tables
 from fashion_rq_bench.report.plots import PLOTS, save
-from fashion_rq_bench.scoring import MAIN_METRICS
 
 __all__ = ["agreement_of_editions", "write_report"]
 
@@ -76,7 +75,7 @@ def agreement_of_editions(boards: Sequence[Board]) -> list[Grid]:
     by_name = [{b.models[place].name: place for place in b.places()} for b in boards]
     shared = sorted(set.intersection(*(set(found) for found in by_name)))
     grids = []
-    for task, metric in MAIN_METRICS.items():
+    for task, metric in boards[0].main.items():
         if not all(board.has(task, metric) for board in boards):
             continue
         figures = [
