@@ -33,10 +33,10 @@ PAPER_LABELS: Labels = (
 
 DEFAULT_LABELS: Labels = (
     ("article_type",),
-    ("article_type+gender",),
+    ("article_type+base_color+gender",),
     ("article_type+base_color+gender",),
 )
-"""Labels of the default recipe: type, then who wears it, then its colour."""
+"""Labels of the default recipe: the type, then twice all that a plain query names."""
 
 PAPER_HIDDEN = (512, 256, 128)
 """The paper's encoder, d → 512 → 256 → 128 → 32. One hidden layer learns faster and keeps more."""
@@ -96,10 +96,10 @@ class RQVAEConfig:
     codebook_size: int = 64
     items_per_prefix: int = 10
     hidden: tuple[int, ...] = (256,)
-    latent: int = 32
+    latent: int = 64
     beta: float = 0.1
     temperature: float = 0.07
-    exclusivity: tuple[float, ...] = (0.06, 0.03, 0.02)
+    exclusivity: tuple[float, ...] = (0.03, 0.01, 0.005)
     gradient: str = "straight-through"
     labels: Labels = DEFAULT_LABELS
     min_leaf: int = 5
@@ -195,6 +195,7 @@ class RQVAEConfig:
         return replace(
             self,
             hidden=PAPER_HIDDEN,
+            latent=32,
             labels=PAPER_LABELS,
             exclusivity=(0.05,),
             gradient="codebook",
