@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from shop import shop
-from test_llm import few, run, serving
+from test_llm import fake_llm, few, run, serving
 from test_llm import shop as tables
 
 from fashion_rq_bench.builders.queries.enrich import parse_intent
@@ -21,9 +20,6 @@ from fashion_rq_bench.builders.queries.llm_enrich import (
 )
 from fashion_rq_bench.builders.queries.phrasebook import Phrasebook, phrasebook
 from fashion_rq_bench.schema import ATTRIBUTES
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
-import fake_llm
 
 QUERIES = ("Men's black tees by Puma", "a red kurta, only for my wife", "dinosaur watches")
 

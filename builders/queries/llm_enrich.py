@@ -131,8 +131,8 @@ def read_readings(
     problems: Counter[str] = Counter()
     found: dict[int, list[Intent]] = {}
     for reading in _readings(text, problems):
-        number = reading.get("number")
-        place = int(number) - 1 if str(number).strip().isdecimal() else -1
+        number = str(reading.get("number")).strip()
+        place = int(number) - 1 if number.isdecimal() and len(number) < 10 else -1
         if not 0 <= place < len(queries) or place in found:
             problems["no such search"] += 1
             continue

@@ -78,10 +78,8 @@ def steering_report(catalog: pa.Table) -> dict[str, Any]:
 
 
 def _columns(catalog: pa.Table) -> list[str]:
-    def of_text(kind: pa.DataType) -> bool:
-        return pa.types.is_string(kind.value_type if pa.types.is_list(kind) else kind)
-
-    named = [field.name for field in catalog.schema if of_text(field.type)]
+    texts = (pa.string(), pa.list_(pa.string()))
+    named = [field.name for field in catalog.schema if field.type in texts]
     return [name for name in named if name not in ("product_id", "image")]
 
 
