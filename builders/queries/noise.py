@@ -1,9 +1,10 @@
-"""What real shoppers do to a query: lower case, words left out, a slip of the finger.
+"""What real shoppers do to a query: lower case, words left out, a word misspelt.
 
 In:  a query text and a random generator.
 Out: the same wishes, typed in haste.
 
-An optional variant of the grammar's queries; those are labelled "grammar-noisy" in ``source``.
+An optional variant of the grammar's queries (``queries.noise``, a share); those are labelled
+"grammar-noisy" in ``source``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SHORTEST = 5
 
 
 def typed_in_haste(text: str, rng: np.random.Generator, keep: Collection[str] = ()) -> str:
-    """Lower case, no punctuation, some words left out, half the time two letters swapped.
+    """Lower case, no punctuation, some words left out, half the time one word misspelt.
 
     Args:
         text: a query.
@@ -41,11 +42,12 @@ def typed_in_haste(text: str, rng: np.random.Generator, keep: Collection[str] = 
     long = [i for i, w in enumerate(words) if len(w) >= _SHORTEST and w.isalpha() and w not in keep]
     if long and rng.random() < _SLIPS:
         place = long[int(rng.random() * len(long))]
-        words[place] = _swapped(words[place], rng)
+        words[place] = _misspelt(words[place], rng)
     return " ".join(words)
 
 
-def _swapped(word: str, rng: np.random.Generator) -> str:
-    """Two neighbouring letters swapped, neither the first nor the last."""
+def _misspelt(word: str, rng: np.random.Generator) -> str:
+    """Two neighbouring letters swapped, one left out or one doubled; never the first or last."""
     at = 1 + int(rng.random() * (len(word) - 3))
-    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    slips = (word[at + 1] + word[at], word[at + 1], word[at] + word[at] + word[at + 1])
+    return word[:at] + slips[int(rng.random() * len(slips))] + word[at + 2 :]
