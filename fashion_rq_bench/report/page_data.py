@@ -8,11 +8,13 @@ Out: JSON-able models, column sets and cells ``[value, low, high, n, undefined]`
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.full_catalog import RETRIEVAL
 from fashion_rq_bench.report.board import Board, Scored
 from fashion_rq_bench.report.tables import COLUMNS
 from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES
@@ -27,6 +29,7 @@ _HEADINGS = {
     "classification": "T2 Classification",
     "sibling": "T3 Sibling",
     "paraphrase": "T4 Paraphrase",
+    RETRIEVAL: "Whole corpus",
 }
 _TITLES = {
     "ndcg": "nDCG",
@@ -78,10 +81,12 @@ def _columns(task: str, metrics: Iterable[str]) -> tuple[Column, ...]:
     )
 
 
-def _by_attribute(start: str) -> tuple[Column, ...]:
-    return tuple(
-        Column("ranking", f"{start}_{name}", name.replace("_", " ")) for name in ATTRIBUTES
-    )
+def _at(names: Iterable[str], cutoffs: Iterable[int]) -> list[str]:
+    return [f"{name}@{k}" for name, k in product(names, cutoffs)]
+
+
+def _by_attribute(start: str, task: str = "ranking") -> tuple[Column, ...]:
+    return tuple(Column(task, f"{start}_{name}", name.replace("_", " ")) for name in ATTRIBUTES)
 
 
 def _by_class() -> tuple[Column, ...]:
@@ -109,12 +114,7 @@ SETS: tuple[ColumnSet, ...] = (
         "T1 Ranking",
         _columns(
             "ranking",
-            [
-                f"{name}@{k}"
-                for name in ("ndcg", "recall", "recall_sibling", "recall_exact")
-                for k in (5, 10)
-            ]
-            + ["rel"],
+            [*_at(("ndcg", "recall", "recall_sibling", "recall_exact"), (5, 10)), "rel"],
         ),
     ),
     ColumnSet("classification", "T2 Classification", (*_CLASSES, *map(_cut, _CLASSES))),
@@ -122,17 +122,30 @@ SETS: tuple[ColumnSet, ...] = (
     ColumnSet(
         "sibling",
         "T3 Sibling",
-        _columns("sibling", ("ndcg@1", "ndcg@3", "recall@1", "recall@3", "accuracy")),
+        _columns("sibling", [*_at(("ndcg", "recall"), (1, 3)), "accuracy"]),
     ),
     ColumnSet(
         "paraphrase",
         "T4 Paraphrase",
         _columns("paraphrase", ("consistency@5", "consistency@10", "ndcg@10")),
     ),
+    ColumnSet(
+        RETRIEVAL,
+        "Whole corpus (Recall of Exact products)",
+        _columns(
+            RETRIEVAL,
+            [*_at(["ndcg"], (5, 10, 20)), *_at(("recall", "recall_sibling"), (10, 20, 100)), "rel"],
+        ),
+    ),
     ColumnSet("attr", "AttrScore of the top product", _by_attribute("attr")),
     ColumnSet("ndcg@10", "T1 nDCG@10 by expressed attribute", _by_attribute("ndcg@10")),
     ColumnSet("ndcg@5", "T1 nDCG@5 by expressed attribute", _by_attribute("ndcg@5")),
     ColumnSet("recall@10", "T1 Recall@10 by expressed attribute", _by_attribute("recall@10")),
+    ColumnSet(
+        "retrieval-attr",
+        "Whole corpus: AttrScore of the top product",
+        _by_attribute("attr", RETRIEVAL),
+    ),
 )
 
 
