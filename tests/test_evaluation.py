@@ -21,6 +21,7 @@ from fashion_rq_bench.consistency import chance, consistency
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, EditionError, ModelError
 from fashion_rq_bench.evaluation import EvaluationResult, evaluate, model_id
+from fashion_rq_bench.floor import floor_scores
 from fashion_rq_bench.judgements import judge
 from fashion_rq_bench.pools import Collection
 from fashion_rq_bench.ranking import Mean
@@ -131,6 +132,56 @@ def test_random_scorers_average_to_chance(collection: Collection) -> None:
     ):
         found = [means(collection, task, scores)[metric].value for scores in runs]
         assert np.mean(found) == pytest.approx(expected, abs=4 * np.std(found) / math.sqrt(60))
+
+
+@pytest.mark.parametrize("task", TASK_CONFIGS)
+def test_the_floor_is_computed_from_the_pools_and_is_what_random_scorers_reach(
+    collection: Collection, task: str
+) -> None:
+    """Every metric, paper's and consistent, but for cut points, which are those of one draw."""
+    rng = np.random.default_rng(0)
+    size = len(collection.pairs.query_index)
+    runs = [means(collection, task, rng.random(size)) for _ in range(120)]
+    floor = floor_scores(collection, task, rng.random(size)).means()
+    assert set(floor) == set(runs[0])
+    for metric, one in floor.items():
+        if metric.startswith("cuts_"):
+            continue
+        drawn = [run[metric].value for run in runs]
+        assert one.n == runs[0][metric].n, metric
+        margin = 4.5 * np.std(drawn) / math.sqrt(len(drawn)) + 1e-9
+        assert one.value == pytest.approx(np.mean(drawn), abs=margin, nan_ok=True), metric
+
+
+def test_the_floor_follows_the_sizes_of_the_actual_pools() -> None:
+    """Mean of k/n over pools of 12 to 15, of 1/n over 4 and 5, of (n_c/n)² summed over classes."""
+    try:
+        collection = Collection.read(Edition.open("mini"))
+    except EditionError:
+        pytest.skip("the embedded edition is not built yet")
+    draw = resolve("random").score(collection)
+    ranking = floor_scores(collection, "ranking", draw).means()
+    sizes = collection.task("ranking").sizes
+    assert len(set(sizes)) > 1
+    assert ranking["recall@10"].value == pytest.approx(np.mean(np.minimum(10 / sizes, 1)))
+    sibling = floor_scores(collection, "sibling", draw).means()
+    assert sibling["accuracy"].value == pytest.approx(np.mean(1 / collection.task("sibling").sizes))
+    pools = collection.task("classification")
+    counts = np.zeros((len(pools.query_ids), 4))
+    np.add.at(counts, (pools.query_index, pools.grades), 1)
+    right = (counts**2).sum(axis=1) / pools.sizes
+    found = floor_scores(collection, "classification", draw).means()
+    assert found["accuracy"].value == pytest.approx(right.sum() / pools.sizes.sum())
+
+
+@pytest.mark.parametrize("task", TASK_CONFIGS)
+def test_rel_and_attr_scores_are_there_for_every_task(collection: Collection, task: str) -> None:
+    found = means(collection, task, resolve("oracle").score(collection))
+    for start in ("", CONSISTENT):
+        assert found[f"{start}rel"].n + found[f"{start}rel"].undefined == 24
+        assert found[f"{start}attr_color"].n > 0 or task == "sibling"
+    worst = means(collection, task, -resolve("oracle").score(collection))
+    assert worst["rel"].value < found["rel"].value
 
 
 def test_classification_by_hand(collection: Collection) -> None:
@@ -356,6 +407,19 @@ def test_a_model_that_fails_leaves_the_finished_ones(
     monkeypatch.undo()
     assert not list((tmp_path / "results").glob("fixed*"))
     assert evaluate(["bm25"], edition, out=tmp_path).runs[0].reused
+
+
+def test_a_model_that_raises_is_named_and_leaves_the_finished_ones(
+    edition: Edition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(Fixed):
+        def score(self, collection: Collection) -> Scores:
+            raise RuntimeError("CUDA error: no luck")
+
+    register(monkeypatch, [Broken(np.zeros(0), name="broken")])
+    with pytest.raises(ModelError, match="broken failed while scoring: RuntimeError: CUDA error"):
+        evaluate(["bm25", "broken"], edition, out=tmp_path)
+    assert len(list((tmp_path / "results").iterdir())) == 1
 
 
 def test_identities_decide_not_names(

@@ -23,9 +23,10 @@ from tests.tiny import tiny_tables
 mteb = pytest.importorskip("mteb", reason="needs the mteb extra")
 
 from fashion_rq_bench import mteb_tasks  # noqa: E402
-from fashion_rq_bench.mteb_tasks.tasks import TASKS  # noqa: E402
+from fashion_rq_bench.mteb_tasks.tasks import ALL_TASKS, TASKS  # noqa: E402
 
 NAMES = {task.config: task.metadata.name for task in TASKS}
+ALL_NAMES = {task.config: task.metadata.name for task in ALL_TASKS}
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +97,29 @@ def _save_model(folder: Path, seed: int, similarity: str) -> None:
     model.save(str(folder))
 
 
+def _save_clip(folder: Path) -> Path:
+    import torch
+    import transformers
+
+    from tests import tiny_models
+
+    folder.mkdir()
+    tokenizer = tiny_models.write_tokenizer(folder, "[CLS] $A [SEP]")
+    small = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    small |= {"num_attention_heads": 2}
+    ends = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    config = transformers.CLIPConfig(
+        text_config=small | ends | {"vocab_size": len(tokenizer)},
+        vision_config=small | {"image_size": 32, "patch_size": 16},
+        projection_dim=12,
+    )
+    torch.manual_seed(0)
+    transformers.CLIPModel(config).save_pretrained(folder)
+    images = transformers.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
+    transformers.CLIPProcessor(image_processor=images, tokenizer=tokenizer).save_pretrained(folder)
+    return folder
+
+
 def sentence_transformer(folder: Path) -> Any:
     from sentence_transformers import SentenceTransformer
 
@@ -106,7 +130,7 @@ def run(model: Any, tasks: Any, **settings: Any) -> dict[str, dict[str, Any]]:
     """mteb's scores by config, without a cache unless one is given."""
     settings = {"cache": None, "show_progress_bar": False} | settings
     result = mteb.evaluate(model, tasks=tasks, **settings)
-    configs = {name: config for config, name in NAMES.items()}
+    configs = {name: config for config, name in ALL_NAMES.items()}
     return {configs[one.task_name]: one.scores["test"][0] for one in result.task_results}
 
 
@@ -117,6 +141,7 @@ def test_tasks_and_benchmark_are_found_by_name() -> None:
     for name in NAMES.values():
         assert mteb.get_task(name).metadata.name == name
     assert len(mteb.get_tasks(tasks=list(NAMES.values()))) == 4
+    assert mteb.get_task("FashionRQRetrieval").metadata.type == "Retrieval"
     benchmark = mteb.get_benchmark("FashionRQBench")
     assert [task.metadata.name for task in benchmark.tasks] == list(NAMES.values())
     assert mteb.get_benchmark("fashion-rq-bench").name == "FashionRQBench"
@@ -213,6 +238,205 @@ def test_mteb_and_fashion_rq_evaluate_agree_to_the_last_digit(
     assert 0.3 < theirs["ranking"]["main_score"] < 1.0
 
 
+def same_figures(theirs: dict[str, dict[str, Any]], ours: dict[str, Any]) -> None:
+    """Every metric of ours that some query defines, and mteb's, to the last digit."""
+    for config, scores in theirs.items():
+        for metric, one in ours[config].items():
+            found = scores.get(metric.replace("@", "_at_"))
+            assert found == (one.value if one.n else None), (config, metric)
+
+
+KINDS = {"splade": "sparse", "colbert": "late-interaction", "cross_encoder": "cross-encoder"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", KINDS)
+def test_models_of_other_kinds_agree_to_the_last_digit_too(
+    edition: Edition, tmp_path: Path, architecture: str
+) -> None:
+    from fashion_rq_bench.retrievers.encoding import EncoderConfig
+    from fashion_rq_bench.retrievers.registry import resolve
+    from tests import tiny_models
+
+    folder = getattr(tiny_models, architecture)(tmp_path / "model")
+    name, cpu = f"{KINDS[architecture]}:{folder}", EncoderConfig(device="cpu")
+    crossed = architecture == "cross_encoder"
+    ours = evaluate([name], edition, out=tmp_path, config=cpu, full_catalog=True).runs[0]
+    model = getattr(resolve(name, config=cpu), "_model")  # noqa: B009 - as a user would hold it
+    tasks = [task() for task in (TASKS if crossed else ALL_TASKS)]
+    same_figures(run(model, tasks), ours.means)
+    assert bool(ours.skipped) == crossed
+
+
+def test_a_cross_encoder_skips_the_whole_corpus(
+    edition: Edition, model_folder: Callable[..., Path]
+) -> None:
+    from sentence_transformers import CrossEncoder
+
+    base = model_folder(0).parent / "base"
+    model = CrossEncoder(str(base), num_labels=1, device="cpu")
+    tasks = mteb.get_tasks(tasks=["FashionRQSibling", "FashionRQRetrieval"])
+    with pytest.raises(ModelError, match="skips the whole corpus"):
+        run(model, tasks)
+    settings: dict[str, Any] = {"cache": None, "show_progress_bar": False}
+    result = mteb.evaluate(model, tasks=tasks, raise_error=False, **settings)
+    assert [one.task_name for one in result.task_results] == ["FashionRQSibling"]
+    assert "skips the whole corpus" in result.exceptions[0].exception
+
+
+def test_grades_of_the_whole_corpus_are_not_written_out(edition: Edition) -> None:
+    task = mteb_tasks.FashionRQRetrieval(edition=edition.path)
+    task.load_data()
+    split = task.dataset[task.hf_subsets[0]]["test"]
+    assert split["top_ranked"] is None
+    assert len(split["corpus"]) == 48
+    grades = split["relevant_docs"]
+    assert not isinstance(grades, dict)
+    assert list(grades) == split["queries"]["id"]
+    pools = mteb_tasks.FashionRQRanking(edition=edition.path).collection.task("ranking")
+    known = split["corpus"]["id"]
+    for row, query_id in enumerate(pools.query_ids[:5]):
+        part = slice(pools.offsets[row], pools.offsets[row + 1])
+        for product, grade in zip(pools.product_index[part], pools.grades[part], strict=True):
+            assert grades[query_id].get(known[product], 0) == grade
+
+
+@pytest.mark.parametrize("kind", ["dense", "otherwise", "search"])
+def test_any_kind_of_model_searches_the_whole_corpus(edition: Edition, kind: str) -> None:
+    models = {
+        "dense": lambda: HashEncoder("whole"),
+        "otherwise": lambda: HashEncoder("undeclared whole", None),
+        "search": lambda: CorpusSearch("whole"),
+    }
+    found = run(models[kind](), [mteb_tasks.FashionRQRetrieval()])["retrieval"]
+    assert 0.5 < found["main_score"] <= 1.0
+    assert 0.0 < found["recall_at_20"] <= 1.0
+
+
+# the command
+
+
+def test_three_doors_give_the_same_figures_and_a_rerun_computes_nothing(
+    edition: Edition,
+    model_folder: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fashion_rq_bench.mteb_tasks import base
+    from fashion_rq_bench.mteb_tasks.run import run as run_mteb
+
+    folder = model_folder(0)
+    names = list(ALL_NAMES)
+    ours = evaluate([str(folder)], edition, out=tmp_path / "a", full_catalog=True).runs[0].means
+    theirs = run(sentence_transformer(folder), [task() for task in ALL_TASKS])
+    same_figures(theirs, ours)
+    command = run_mteb(str(folder), edition, out=tmp_path / "b", tasks=names)
+    same_figures({config: dict(command.scores[ALL_NAMES[config]]) for config in names}, ours)
+    assert command.table().row_count == 5
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("scored again")
+
+    monkeypatch.setattr(base.EditionTask, "_judge", refuse)
+    again = run_mteb(str(folder), edition.path, out=tmp_path / "b", tasks=names)
+    assert again.scores == command.scores  # to the last digit, although mteb rounds its files
+
+
+def test_two_local_models_and_two_editions_share_no_score_in_the_command(
+    edition: Edition, other_edition: Edition, model_folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    from fashion_rq_bench.mteb_tasks.run import run as run_mteb
+
+    runs = [
+        run_mteb(str(model_folder(seed)), one.path, out=tmp_path, tasks=["ranking"])
+        for seed, one in ((0, edition), (1, edition), (0, other_edition))
+    ]
+    found = [one.scores["FashionRQRanking"]["ndcg_at_10"] for one in runs]
+    assert len(set(found)) == 3
+    assert runs[0].model == runs[1].model
+    assert runs[0].revision != runs[1].revision
+    assert runs[2].subset == f"other-{other_edition.id[:12]}"
+
+
+def test_the_command_skips_the_whole_corpus_where_it_must(edition: Edition, tmp_path: Path) -> None:
+    from fashion_rq_bench.mteb_tasks.run import run as run_mteb
+
+    found = run_mteb("oracle", edition, out=tmp_path, tasks=["sibling", "retrieval"])
+    assert list(found.scores) == ["FashionRQSibling"]
+    assert "skips the whole corpus" in found.skipped["FashionRQRetrieval"]
+    assert not run_mteb("oracle", edition, out=tmp_path, tasks=["retrieval"]).scores
+    with pytest.raises(ConfigError, match="Did you mean 'ranking'"):
+        run_mteb("oracle", edition, out=tmp_path, tasks=["rankings"])
+    with pytest.raises(ConfigError, match="Did you mean 'bm25'"):
+        run_mteb("bm52", edition, out=tmp_path)
+
+
+def test_the_floor_is_the_expectation_here_too(edition: Edition, tmp_path: Path) -> None:
+    from fashion_rq_bench.mteb_tasks.run import run as run_mteb
+
+    found = run_mteb("random", edition, out=tmp_path, tasks=[*NAMES, "retrieval"]).scores
+    assert found["FashionRQSibling"]["accuracy"] == pytest.approx(1 / 4)
+    assert found["FashionRQRetrieval"]["recall_at_20"] == pytest.approx(20 / 48)
+
+
+def test_a_model_that_breaks_down_leaves_the_finished_tasks(
+    edition: Edition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fashion_rq_bench.mteb_tasks.run import run as run_mteb
+    from fashion_rq_bench.retrievers.lexical import BM25
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(BM25, "search", fail)
+    with pytest.raises(ModelError, match=r"bm25 failed while searching the whole corpus.*luck"):
+        run_mteb("bm25", edition, out=tmp_path, tasks=["ranking", "retrieval"])
+    monkeypatch.setattr(BM25, "score", fail)
+    kept = run_mteb("bm25", edition, out=tmp_path, tasks=["ranking"])
+    assert kept.scores["FashionRQRanking"]["ndcg_at_10"] > 0.9
+
+
+def test_our_retrievers_refuse_other_tasks_of_mteb() -> None:
+    from fashion_rq_bench.mteb_tasks.retriever_model import RetrieverModel
+    from fashion_rq_bench.retrievers.registry import resolve
+
+    model = RetrieverModel(resolve("bm25"))
+    with pytest.raises(ConfigError, match="FashionRQBench only"):
+        model.index([])
+    with pytest.raises(ConfigError, match="FashionRQBench only"):
+        model.search([])
+
+
+def test_an_edition_of_another_schema_version_is_refused(edition: Edition, tmp_path: Path) -> None:
+    import shutil
+
+    from fashion_rq_bench.mteb_tasks.run import run as run_mteb
+
+    shutil.copytree(edition.path, tmp_path / "new")
+    manifest = tmp_path / "new/edition.json"
+    content = json.loads(manifest.read_text("utf-8")) | {"schema_version": "99"}
+    manifest.write_text(json.dumps(content), encoding="utf-8")
+    for ask in (
+        lambda: run_mteb("bm25", tmp_path / "new", out=tmp_path),
+        lambda: evaluate(["bm25"], tmp_path / "new", out=tmp_path),
+        lambda: mteb_tasks.FashionRQRetrieval(edition=tmp_path / "new").load_data(),
+    ):
+        with pytest.raises(EditionError, match="99"):
+            ask()
+
+
+@pytest.mark.slow
+def test_a_model_of_texts_and_images_reads_the_texts(edition: Edition, tmp_path: Path) -> None:
+    """CLIP's architecture with random weights: two towers, of which texts use one."""
+    from sentence_transformers import SentenceTransformer
+
+    folder = _save_clip(tmp_path / "clip")
+    ours = evaluate([str(folder)], edition, out=tmp_path).runs[0].means
+    model = SentenceTransformer(str(folder), device="cpu")
+    assert "image" in model.modalities
+    same_figures(run(model, [task() for task in TASKS]), ours)
+
+
 def test_a_model_compared_by_another_measure_is_refused_here(
     edition: Edition, model_folder: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -292,6 +516,16 @@ class TableSearch:
             shared = {d: len(set(text.split()) & self._words[d]) for d in top_ranked[query]}
             found[query] = {d: n - 100.0 for d, n in shared.items() if n >= self._least}
         return found
+
+
+class CorpusSearch(TableSearch):
+    """The same for the whole corpus; it answers with the texts that share a word."""
+
+    def search(self, queries: Any, *, top_ranked: Any, top_k: int, **settings: Any) -> Any:
+        every = {query: list(self._words) for query in queries["id"]}
+        found = super().search(queries, top_ranked=top_ranked or every)
+        best = {q: sorted(pool, key=pool.get, reverse=True)[:top_k] for q, pool in found.items()}
+        return {q: {doc: found[q][doc] for doc in docs} for q, docs in best.items()}
 
 
 def test_an_encoder_compared_otherwise_goes_through_mtebs_search(edition: Edition) -> None:

@@ -8,6 +8,8 @@ Out: a model that ``mteb.evaluate`` takes and caches under the retriever's own i
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any, NoReturn
 
 from mteb.models.model_meta import ModelMeta
@@ -28,11 +30,8 @@ class RetrieverModel:
 
     def __init__(self, retriever: Retriever) -> None:
         self.retriever = retriever
-        owner, _, name = retriever.name.strip("/").rpartition("/")
-        title = f"{owner.rpartition('/')[2] or 'fashion-rq'}/{name}".replace(":", "-")
-        self._meta = ModelMeta.create_empty(
-            overwrites={"name": title, "revision": model_id(retriever)}
-        )
+        named = {"name": _title(retriever.name), "revision": model_id(retriever)}
+        self._meta = ModelMeta.create_empty(overwrites=named)
 
     @property
     def mteb_model_meta(self) -> ModelMeta:
@@ -52,6 +51,14 @@ class RetrieverModel:
             f"{self.retriever.name} runs in mteb on the tasks of FashionRQBench only.",
             fix="For other tasks hand mteb.evaluate the model itself.",
         )
+
+
+def _title(name: str) -> str:
+    """The name in mteb's form, owner/model; a folder's own name is enough."""
+    source = Path(name.rpartition(":")[2])
+    if source.is_dir():
+        return f"local/{source.resolve().name}"
+    return name if name.count("/") == 1 else f"fashion-rq/{re.sub('[/:]', '-', name)}"
 
 
 def is_floor(model: Any) -> bool:

@@ -6,7 +6,8 @@ Out: (U,) scores of the collection's distinct pairs, computed once per model and
      four tasks encode once; or the best products of the corpus for each of T1's queries.
 
 Encoders compared by cosine or dot product take the same path as ``fashion-rq evaluate``
-(``score_dense``); all others are asked through mteb's own search wrappers. Products with equal
+(``score_dense``), and so do sentence-transformers models of other kinds (``native.py``); all others
+are asked through mteb's own search wrappers. Products with equal
 texts are asked once and score alike. A candidate that a search model leaves out is put last in its
 pool, never dropped.
 """
@@ -41,10 +42,11 @@ from mteb.types import PromptType
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.evaluation import pair_scores, search_catalog
 from fashion_rq_bench.full_catalog import queries_of
+from fashion_rq_bench.mteb_tasks.native import as_retriever
 from fashion_rq_bench.mteb_tasks.retriever_model import RetrieverModel
 from fashion_rq_bench.pools import Collection
 from fashion_rq_bench.retrieval import DEPTH, checked
-from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.base import Found, Retriever, Scores
 from fashion_rq_bench.retrievers.dense import score_dense, search_dense
 from fashion_rq_bench.retrievers.encoding import Role, Vectors, unit_rows
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
@@ -90,8 +92,9 @@ def _has_prompt_for(model: Any, task: str) -> bool:
 def _score(
     model: Any, collection: Collection, metadata: TaskMetadata, encode_kwargs: dict[str, Any]
 ) -> Scores:
-    if isinstance(model, RetrieverModel):
-        return pair_scores(model.retriever, collection)
+    retriever = _retriever(model, metadata, encode_kwargs)
+    if retriever is not None:
+        return pair_scores(retriever, collection)
     if _is_dense(model):
         return score_dense(_Encoder(model, metadata, encode_kwargs), collection, None)
     return _score_pools(_searcher(model), collection, metadata, encode_kwargs)
@@ -108,14 +111,15 @@ def search_model(
         ModelError: a cross-encoder, which would need a pass per query and product; else as
             :func:`score_model`.
     """
-    if isinstance(model, RetrieverModel):
-        return search_catalog(model.retriever, collection)
     if isinstance(model, CrossEncoderProtocol):
         raise ModelError(
             f"{model.mteb_model_meta.name} skips the whole corpus: a cross-encoder reads every "
             "pair, which takes a pass per query and product.",
             fix="Leave FashionRQRetrieval out, or pass raise_error=False to mteb.evaluate.",
         )
+    retriever = _retriever(model, metadata, encode_kwargs)
+    if retriever is not None:
+        return search_catalog(retriever, collection)
     if _is_dense(model):
         encoder = _Encoder(model, metadata, dict(encode_kwargs))
         found = search_dense(encoder, collection, DEPTH, None)
@@ -125,6 +129,16 @@ def search_model(
     found = checked(found, queries, products, str(model.mteb_model_meta.name))
     rows = queries_of(collection)
     return Found(found.scores[rows], found.product_index[rows])
+
+
+def _retriever(
+    model: Any, metadata: TaskMetadata, encode_kwargs: Mapping[str, Any]
+) -> Retriever | None:
+    """The retriever to ask in the model's place; None where mteb's wrapper must be asked."""
+    if isinstance(model, RetrieverModel):
+        return model.retriever
+    own_prompt = _has_prompt_for(model, metadata.name)
+    return None if own_prompt else as_retriever(model, encode_kwargs)
 
 
 def _is_dense(model: Any) -> bool:
