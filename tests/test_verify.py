@@ -107,3 +107,12 @@ def test_generated_queries_pass(evidence: pa.Table) -> None:
     assert report["coverage"]["gaps"] == 0
     assert set(report["failures"]) <= {"fits siblings as well"}
     assert report["satisfied"]["exact"] > 0.9
+
+
+def test_uncovered_types_that_are_not_listed_are_counted(evidence: pa.Table) -> None:
+    many = pa.concat_tables([evidence, evidence])
+    verdict = check(many, ("blue t-shirts for men", [0, 0, 1], BLUE))
+    coverage = verdict.report["coverage"]
+    assert coverage["gaps"] == coverage["required_types"] - 2  # one cluster, there twice
+    assert len(coverage["uncovered"]) == 50
+    assert coverage["uncovered_not_listed"] == coverage["gaps"] - 50

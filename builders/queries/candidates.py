@@ -43,8 +43,12 @@ COLUMNS = {
 
 _MAX_RANGE = {"product_type": 3, "color": 3, "brand": 3, "pattern": 2}
 _MIN_IN_RANGE = {"product_type": 0.05}
+"""Most values of a range, and the least share of the products that must hold each of them."""
+
 _MIN_HELD = 0.8
-_MIN_RANGE = 0.8
+_MIN_RANGE = 0.7
+"""Least share of the products that must hold a single value, or one of a range."""
+
 _MOST_SINGLES = 4
 
 _OFTEN_UNKNOWN = {"price_hint": 0.15, "material": 0.5, "style_tags": 0.5, "pattern": 0.6}

@@ -13,20 +13,19 @@ reported and never repaired here.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from fashion_rq_bench.builders.hierarchy import code_matrix
+from fashion_rq_bench.builders.values import Incidence
 from fashion_rq_bench.comparators.product_type import FOUND
 from fashion_rq_bench.consistent import wishes_satisfied
 from fashion_rq_bench.matching import match_pairs
-from fashion_rq_bench.ranking import mean
 from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.similarity import LexicalSimilarity, Similarity
 from fashion_rq_bench.vocabulary import fold
@@ -34,12 +33,10 @@ from fashion_rq_bench.vocabulary import fold
 from .candidates import wish_incidence
 from .evidence import Evidence, read_evidence
 from .grounding import Grounding
+from .quality import FITS_SIBLINGS, quality
 from .wishes import PrefixIndex
 
 __all__ = ["FITS_SIBLINGS", "Verdict", "Verifier", "VerifyConfig", "form_faults", "verify"]
-
-FITS_SIBLINGS = "fits siblings as well"
-"""The reason against a query whose wishes the siblings' products satisfy as the target's do."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -49,7 +46,7 @@ _INTERNAL = re.compile(
     r"semantic id|sid|cluster|prefix|null|none|nan)\b"
 )
 _TYPE = ATTRIBUTES.index("product_type")
-_LISTED = 50
+_TEXTS = pa.list_(pa.string())
 _FOR_TYPES = 2
 """The tier of pairs that only tell whether a query finds a product type."""
 
@@ -83,8 +80,9 @@ class Verdict:
 
     Attributes:
         queries: query_id, reasons (list of text, empty if none), exact and sibling: shares of
-            products that satisfy every wish, NaN without such products.
-        report: JSON-able counts and shares.
+            products that satisfy every wish, NaN without such products; types: product types of
+            the cluster that the query finds.
+        report: JSON-able counts and shares, see :func:`~.quality.quality`.
     """
 
     queries: pa.Table
@@ -121,29 +119,41 @@ def verify(
         similarity: of the soft comparisons; trigram overlap by default, which needs no model.
         config: thresholds.
     """
-    return Verifier(clusters, catalog, semantic_ids, similarity, config).check(queries)
+    return Verifier(
+        list(read_evidence(clusters)),
+        catalog,
+        PrefixIndex(code_matrix(semantic_ids, catalog)),
+        wish_incidence(catalog),
+        similarity,
+        config,
+    ).check(queries)
 
 
 class Verifier:
     """:func:`verify` for several tables of queries of the same edition.
 
     Args:
-        clusters, catalog, semantic_ids, similarity, config: as for :func:`verify`.
+        found: evidence of all clusters.
+        catalog: schema CATALOG.
+        index: the prefix tree over its products.
+        values: from :func:`~.candidates.wish_incidence`.
+        similarity, config: as for :func:`verify`.
     """
 
     def __init__(
         self,
-        clusters: pa.Table,
+        found: Sequence[Evidence],
         catalog: pa.Table,
-        semantic_ids: pa.Table,
+        index: PrefixIndex,
+        values: Incidence,
         similarity: Similarity | None = None,
         config: VerifyConfig | None = None,
     ) -> None:
         self.config = config or VerifyConfig()
+        self._found = found
         self._catalog = catalog
-        self._index = PrefixIndex(code_matrix(semantic_ids, catalog))
-        self._found = list(read_evidence(clusters))
-        self._grounding = Grounding(wish_incidence(catalog), self.config.least_share)
+        self._index = index
+        self._grounding = Grounding(values, self.config.least_share)
         self._similarity = similarity or LexicalSimilarity()
 
     def check(self, queries: pa.Table) -> Verdict:
@@ -154,20 +164,23 @@ class Verifier:
         reasons = [form_faults(text, config) for text in queries["query"].to_pylist()]
         _add_duplicates(queries, rows, reasons, config)
         self._add_ungrounded(queries, rows, found, reasons)
-        measured = _measure(
-            queries, rows, found, self._index, self._catalog, self._similarity, config
-        )
-        for number in np.flatnonzero(measured.inseparable).tolist():
+        measured = self._measure(queries, rows, found)
+        for number in np.flatnonzero(measured.sibling > measured.exact - config.margin).tolist():
             reasons[number].append(FITS_SIBLINGS)
         table = pa.table(
             {
                 "query_id": queries["query_id"],
-                "reasons": pa.array(reasons, pa.list_(pa.string())),
+                "reasons": pa.array(reasons, _TEXTS),
                 "exact": measured.exact,
                 "sibling": measured.sibling,
+                "types": pa.array(measured.types, _TEXTS),
             }
         )
-        return Verdict(table, _report(queries, reasons, measured))
+        return Verdict(table, self.report(queries, table))
+
+    def report(self, queries: pa.Table, checked: pa.Table) -> dict[str, Any]:
+        """The quality report of queries, given the rows that :meth:`check` made of them."""
+        return quality(queries, checked, self._found, self.config.required)
 
     def _add_ungrounded(
         self,
@@ -182,6 +195,34 @@ class Verifier:
             for number in rows[evidence.prefix]:
                 if any(next(self._grounding.faults(one, held), "") for one in intents[number]):
                     reasons[number].append("ungrounded")
+
+    def _measure(
+        self,
+        queries: pa.Table,
+        rows: dict[tuple[int, ...], list[int]],
+        found: Sequence[Evidence],
+    ) -> _Measured:
+        """Match every query with products of its cluster, of siblings, and of each type."""
+        article_types = self._catalog["article_type"].combine_chunks()
+        pairs = _Pairs()
+        wanted: list[tuple[str, slice]] = []
+        for evidence in found:
+            members = rows[evidence.prefix]
+            around = self._index.around(evidence.prefix)
+            for tier, products in enumerate((around.exact, around.sibling)):
+                pairs.add(members, _spread(products, self.config.products), tier)
+            for value, product in _representatives(evidence, around.exact, article_types):
+                wanted.append((value, pairs.add(members, np.array([product]), _FOR_TYPES)))
+        query, products, tiers = pairs.arrays()
+        matches = match_pairs(queries["intents"], self._catalog, query, products, self._similarity)
+        satisfied = wishes_satisfied(matches).satisfied
+        finds = matches.match[:, _TYPE] >= FOUND
+        types: list[list[str]] = [[] for _ in range(len(queries))]
+        for value, part in wanted:
+            for number in query[part][finds[part]].tolist():
+                types[number].append(value)
+        exact, sibling = (_shares(query, tiers == t, satisfied, len(queries)) for t in (0, 1))
+        return _Measured(exact, sibling, types)
 
 
 def _rows_by_prefix(queries: pa.Table) -> dict[tuple[int, ...], list[int]]:
@@ -220,65 +261,10 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 # ---------------------------------------------------------------- measured
 
 
-@dataclass(frozen=True)
-class _Measured:
+class _Measured(NamedTuple):
     exact: Floats
     sibling: Floats
-    inseparable: npt.NDArray[np.bool_]
-    types: int
-    minor: int
-    gaps: list[tuple[str, str]]
-    minor_gaps: list[tuple[str, str]]
-
-
-def _measure(
-    queries: pa.Table,
-    rows: dict[tuple[int, ...], list[int]],
-    found: Sequence[Evidence],
-    index: PrefixIndex,
-    catalog: pa.Table,
-    similarity: Similarity,
-    config: VerifyConfig,
-) -> _Measured:
-    """Match every query with products of its cluster, of siblings, and of each required type."""
-    types = catalog["article_type"].combine_chunks()
-    pairs = _Pairs()
-    wanted: list[tuple[Evidence, str, slice]] = []
-    for evidence in found:
-        members = rows[evidence.prefix]
-        around = index.around(evidence.prefix)
-        for tier, products in enumerate((around.exact, around.sibling)):
-            pairs.add(members, _spread(products, config.products), tier)
-        for value, representative in _representatives(evidence, around.exact, types):
-            part = pairs.add(members, np.array([representative]), _FOR_TYPES)
-            wanted.append((evidence, value, part))
-    asked, product, tiers = pairs.arrays()
-    matches = match_pairs(
-        queries["intents"],
-        catalog,
-        asked,
-        product,
-        similarity,
-    )
-    satisfied = wishes_satisfied(matches).satisfied
-    shares = [_shares(asked, tiers == tier, satisfied, len(queries)) for tier in (0, 1)]
-    typed = matches.match[:, _TYPE] >= FOUND
-    gaps: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
-    counts: Counter[bool] = Counter()
-    for evidence, value, part in wanted:
-        needed = value in evidence.required_types(config.required)
-        counts[needed] += 1
-        if not typed[part].any():
-            gaps[needed].append((evidence.key, value))
-    return _Measured(
-        shares[0],
-        shares[1],
-        shares[1] > shares[0] - config.margin,
-        counts[True],
-        counts[False],
-        gaps[True],
-        gaps[False],
-    )
+    types: list[list[str]]
 
 
 class _Pairs:
@@ -326,33 +312,3 @@ def _shares(
     pairs = np.bincount(query[chosen], minlength=n)
     with np.errstate(invalid="ignore"):
         return np.bincount(query[chosen], satisfied[chosen], n) / pairs
-
-
-def _report(
-    queries: pa.Table, reasons: Sequence[Sequence[str]], measured: _Measured
-) -> dict[str, Any]:
-    texts = queries["query"].to_pylist()
-    lengths = [len(text.split()) for text in texts]
-    return {
-        "queries": len(texts),
-        "unique": len({fold(text) for text in texts}),
-        "words": {
-            "mean": float(np.mean(lengths)) if lengths else float("nan"),
-            "min": min(lengths, default=0),
-            "max": max(lengths, default=0),
-        },
-        "failures": dict(sorted(Counter(reason for one in reasons for reason in one).items())),
-        "coverage": {
-            "required_types": measured.types,
-            "gaps": len(measured.gaps),
-            "minor_types": measured.minor,
-            "minor_gaps": len(measured.minor_gaps),
-            "uncovered": [f"{key}: {value}" for key, value in measured.gaps[:_LISTED]],
-            "uncovered_not_listed": max(len(measured.gaps) - _LISTED, 0),
-        },
-        "satisfied": {
-            "exact": mean(measured.exact).value,
-            "sibling": mean(measured.sibling).value,
-        },
-        "fits_siblings_as_well": float(np.mean(measured.inseparable)) if texts else float("nan"),
-    }

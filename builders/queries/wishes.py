@@ -171,30 +171,35 @@ class WishSpace:
         self._lenient = [one.lenient for one in found]
         self._costs = [_EXTRA_WISH + _EXTRA_VALUE * (len(one.wish.values) - 1) for one in found]
 
-    def best(self, must: Sequence[int] = ()) -> list[WishSet]:
+    def best(self, must: Sequence[int] = (), rule: SearchRule | None = None) -> list[WishSet]:
         """Sets with a product type, the best first, found by beam search.
 
         Args:
             must: wishes (by number) that every set holds; the product types by default.
+            rule: what a good set is, if not what this space was made with.
         """
+        rule = rule or self._rule
         starts = [i for i, wish in enumerate(self.wishes) if wish.attribute == "product_type"]
         found: dict[tuple[int, ...], WishSet] = {}
         keys = [tuple(must)] if must else [(i,) for i in starts]
         while keys:
-            sets = sorted(self.measure(keys), key=lambda one: (-one.score, one.key))
-            sets = sets[: self._rule.beam]
+            sets = sorted(self.measure(keys, rule), key=lambda one: (-one.score, one.key))
+            sets = sets[: rule.beam]
             found.update({one.key: one for one in sets})
-            keys = sorted({key for one in sets for key in self._longer(one.key, sure=True)})
+            short = [one.key for one in sets if len(one.key) < rule.longest]
+            keys = sorted({longer for key in short for longer in self._longer(key, sure=True)})
         return sorted(found.values(), key=lambda one: (-one.score, one.key))
 
-    def measure(self, keys: Sequence[tuple[int, ...]]) -> list[WishSet]:
+    def measure(
+        self, keys: Sequence[tuple[int, ...]], rule: SearchRule | None = None
+    ) -> list[WishSet]:
         """Shares and scores of given sets of wishes (by number)."""
         if not keys:
             return []
         held = np.stack([np.logical_and.reduce([self._masks[i] for i in key]) for key in keys])
         shares = np.round(held @ self._shares, 9)
         costs = np.array([sum(self._costs[i] for i in key) for key in keys])
-        scores = np.round(self._rule.score(shares, costs), 9)
+        scores = np.round((rule or self._rule).score(shares, costs), 9)
         shares[:, ~self._shares.any(axis=0)] = np.nan
         return [
             WishSet(key, tuple(self.wishes[i] for i in key), row[0], row[1], row[2], row[3], score)
@@ -205,10 +210,14 @@ class WishSpace:
         """The sets that say one wish more than ``base``."""
         return self.measure(list(self._longer(base.key, sure=False)))
 
+    def shorter(self, base: WishSet) -> list[WishSet]:
+        """The sets that say one wish less than ``base``, its product types apart."""
+        types = {i for i in base.key if self.wishes[i].attribute == "product_type"}
+        spare = [i for i in base.key if i not in types]
+        return self.measure([tuple(i for i in base.key if i != gone) for gone in spare])
+
     def _longer(self, key: tuple[int, ...], *, sure: bool) -> Iterator[tuple[int, ...]]:
         """Keys of one wish more; ``sure`` ones hold none that some products leave open."""
-        if sure and len(key) >= self._rule.longest:
-            return
         taken = {self.wishes[i].attribute for i in key}
         spare = _MOST_EXTRA - sum(len(self.wishes[i].values) - 1 for i in key)
         if any(self.wishes[i].values[0].casefold() in ("boys", "girls") for i in key):
