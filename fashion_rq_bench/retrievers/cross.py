@@ -25,6 +25,7 @@ from fashion_rq_bench.retrievers.loading import Located, locate
 from fashion_rq_bench.retrievers.names import Target
 from fashion_rq_bench.retrievers.sentence import settings_key
 from fashion_rq_bench.retrievers.texts import pool_texts
+from fashion_rq_bench.retrievers.tokens import count_tokens
 from fashion_rq_bench.retrievers.vectors import encode_rows
 
 __all__ = ["Cross"]
@@ -75,9 +76,15 @@ class Cross:
             (pairs.queries[query], texts[text])
             for query, text in zip(pairs.query_index.tolist(), text_of.tolist(), strict=True)
         ]
-        shards, place = encode_rows(items, self._predict, self.identity, "pair", cache=self.cache)
+        shards, place = encode_rows(
+            items, self._predict, self.identity, "pair", cache=self.cache, counter=self
+        )
         scores: Scores = pa.concat_tables(shards)["score"].to_numpy()[place]
         return scores
+
+    def count_tokens(self, items: Sequence[tuple[str, str]]) -> float:
+        """Tokens that the model reads of pairs, after truncation; NaN without a tokenizer."""
+        return count_tokens(self._model, items)
 
     def _predict(self, items: Sequence[tuple[str, str]]) -> pa.Table:
         with model_errors(self.name, "scoring"):

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.retrieval import top_k_dot
 from fashion_rq_bench.retrievers.base import Found, Scores
 from fashion_rq_bench.retrievers.encoders import (
     EncoderConfig,
@@ -23,14 +24,10 @@ from fashion_rq_bench.retrievers.encoders import (
     check_vectors,
     load_text_encoder,
 )
-from fashion_rq_bench.retrievers.search import search_blocks
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
 from fashion_rq_bench.retrievers.vectors import Encodes, encode_texts, pair_dots
 
 __all__ = ["Dense", "score_dense", "search_dense"]
-
-_ROWS = 1 << 13
-"""Products per block of a search: its float64 copy stays small."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +117,4 @@ def search_dense(encoder: Encodes, collection: Collection, top_k: int, cache: Pa
     products = encode_texts(encoder, texts, "document", cache=cache, leading=pooled)
     check_vectors(queries, len(queries), products.shape[1], encoder.identity)
 
-    def block(part: slice) -> Scores:
-        left = queries[part].astype(np.float64)
-        starts = range(0, len(products), _ROWS)
-        right = (products[start : start + _ROWS].astype(np.float64) for start in starts)
-        return np.concatenate([left @ rows.T for rows in right], axis=1)
-
-    return search_blocks(block, len(queries), text_of, top_k)
+    return top_k_dot(queries, products[text_of], top_k)

@@ -29,6 +29,7 @@ from fashion_rq_bench.retrievers.names import Target
 from fashion_rq_bench.retrievers.search import search_blocks
 from fashion_rq_bench.retrievers.sentence import settings_key
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
+from fashion_rq_bench.retrievers.tokens import count_tokens
 from fashion_rq_bench.retrievers.vectors import encode_rows
 
 __all__ = ["LateInteraction", "TokenVectors", "maxsim"]
@@ -131,6 +132,7 @@ class LateInteraction:
             role,
             cache=self.cache,
             leading=leading,
+            counter=self,
         )
         widths = {shard["tokens"].type.value_type.list_size for shard in shards}
         if len(widths) > 1:
@@ -139,6 +141,10 @@ class LateInteraction:
         rows = lists.flatten().flatten().to_numpy().reshape(-1, *widths)
         offsets = np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy())])
         return TokenVectors(rows, offsets.astype(np.int64)).take(place)
+
+    def count_tokens(self, texts: Sequence[str]) -> float:
+        """Tokens that the model reads of texts, after truncation; NaN without a tokenizer."""
+        return count_tokens(self._model, texts)
 
     def _encode(self, texts: list[str], role: Role) -> pa.Table:
         model, config = self._model, self._located.config

@@ -20,9 +20,8 @@ from scipy import sparse
 from fashion_rq_bench._optional import require
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.retrieval import top_k_dot
 from fashion_rq_bench.retrievers.base import Found, Scores
-from fashion_rq_bench.retrievers.search import search_blocks
-from fashion_rq_bench.retrievers.texts import corpus_texts
 
 __all__ = ["BM25", "BM25Config", "bm25_pairs"]
 
@@ -69,15 +68,9 @@ class BM25:
 
     def search(self, collection: Collection, top_k: int) -> Found:
         """The best products of the corpus for each query; without a shared term a product has 0."""
-        _, text_of = corpus_texts(collection)
-        # The statistics are of products, not of distinct texts, as in the pools.
         weights, vocabulary = _index(collection.texts.to_pylist(), self.config)
         queries = _counts(collection.pairs.queries, vocabulary, weights.shape[1])
-        first = np.unique(text_of, return_index=True)[1]
-        products = weights[first].T.tocsr()
-        return search_blocks(
-            lambda part: (queries[part] @ products).toarray(), queries.shape[0], text_of, top_k
-        )
+        return top_k_dot(queries, weights, top_k)
 
 
 def bm25_pairs(

@@ -27,6 +27,7 @@ from fashion_rq_bench.retrievers.encoding import (
     text_only,
     unit_rows,
 )
+from fashion_rq_bench.retrievers.tokens import count_tokens
 
 __all__ = ["SentenceEncoder", "settings_key"]
 
@@ -87,6 +88,10 @@ class SentenceEncoder:
         # encode_query and encode_document apply the prompts that the model itself declares.
         call = self.model.encode_query if role == "query" else self.model.encode_document
         return self._encode(call, texts, prompt or None)
+
+    def count_tokens(self, texts: Sequence[str]) -> float:
+        """Tokens that the model reads of texts, after truncation; NaN without a tokenizer."""
+        return count_tokens(self.model, texts)
 
     def encode_images(self, images: Sequence[object]) -> Vectors:
         """Unit vectors (N, dim) of N PIL images, by a model with an image tower.

@@ -19,14 +19,15 @@ from scipy import sparse
 
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.retrieval import top_k_dot
 from fashion_rq_bench.retrievers.assemble import assemble
 from fashion_rq_bench.retrievers.base import Found, Scores
 from fashion_rq_bench.retrievers.encoding import EncoderConfig, Role, model_errors
 from fashion_rq_bench.retrievers.loading import Located, locate
 from fashion_rq_bench.retrievers.names import Target
-from fashion_rq_bench.retrievers.search import search_blocks
 from fashion_rq_bench.retrievers.sentence import settings_key
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
+from fashion_rq_bench.retrievers.tokens import count_tokens
 from fashion_rq_bench.retrievers.vectors import encode_rows
 
 __all__ = ["Sparse"]
@@ -81,10 +82,8 @@ class Sparse:
         """The best products of the corpus for each query; errors as :meth:`score`."""
         texts, text_of = corpus_texts(collection)
         queries = self._weights(collection.pairs.queries, "query")
-        products = self._weights(texts, "document", pool_texts(collection)[0]).T.tocsr()
-        return search_blocks(
-            lambda part: (queries[part] @ products).toarray(), queries.shape[0], text_of, top_k
-        )
+        products = self._weights(texts, "document", pool_texts(collection)[0])
+        return top_k_dot(queries, products[text_of], top_k)
 
     def _weights(self, texts: Sequence[str], role: Role, leading: Sequence[str] = ()) -> Any:
         """(N, V) CSR array of texts' weights."""
@@ -95,6 +94,7 @@ class Sparse:
             role,
             cache=self.cache,
             leading=leading,
+            counter=self,
         )
         table = pa.concat_tables(shards).combine_chunks()
         lists = table["terms"].combine_chunks()
@@ -108,6 +108,10 @@ class Sparse:
             ),
             shape=(len(table), width),
         )[place]
+
+    def count_tokens(self, texts: Sequence[str]) -> float:
+        """Tokens that the model reads of texts, after truncation; NaN without a tokenizer."""
+        return count_tokens(self._model, texts)
 
     def _encode(self, texts: list[str], role: Role) -> pa.Table:
         model, config = self._model, self._located.config

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench._io import digest, read_parquet, write_parquet
 from fashion_rq_bench._progress import track
+from fashion_rq_bench.cost import encoding
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.retrievers.encoding import Role, Vectors, check_vectors
 
@@ -56,6 +57,7 @@ def encode_rows(
     *,
     cache: Path | None = None,
     leading: Iterable[Item] = (),
+    counter: object = None,
 ) -> tuple[list[pa.Table], Ints]:
     """Encode each distinct item once, shard by shard, keeping finished shards.
 
@@ -66,6 +68,7 @@ def encode_rows(
         role: what the items are, such as "query"; part of the shard's name.
         cache: folder of shards; nothing is kept if None.
         leading: some of the items, which get shards of their own: those of a call with them alone.
+        counter: has ``count_tokens(items)``, for what a run cost.
 
     Returns:
         The shards, whose rows are the distinct items, and (N,) the row of each item.
@@ -82,7 +85,7 @@ def encode_rows(
         for start in range(0, len(part), SHARD)
     ]
     shards = [
-        _shard(cut, encode, identity, folder)
+        _shard(cut, encode, identity, folder, role, counter)
         for cut in track(cuts, f"encoding {role} texts", total=SHARD * len(cuts), unit=SHARD)
     ]
     return shards, _place_of(items, first + rest)
@@ -115,7 +118,9 @@ def encode_texts(
         flat = pa.array(np.ascontiguousarray(vectors).ravel(), pa.float32())
         return pa.table({"vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])})
 
-    shards, place = encode_rows(texts, encode, encoder.identity, role, cache=cache, leading=leading)
+    shards, place = encode_rows(
+        texts, encode, encoder.identity, role, cache=cache, leading=leading, counter=encoder
+    )
     if not shards:
         return encoder.encode([], role)
     widths = {shard["vector"].type.list_size for shard in shards}
@@ -177,12 +182,16 @@ def _shard(
     encode: Callable[[list[Item]], pa.Table],
     identity: str,
     folder: Path | None,
+    role: str,
+    counter: object,
 ) -> pa.Table:
     parts = [item if isinstance(item, str) else "\0".join(item) for item in items]
     path = None if folder is None else folder / f"{digest(*parts)[:32]}.parquet"
     if path is not None and path.is_file():
         return read_parquet(path)
-    rows = encode(items)
+    with encoding(counter, role, items) as note:
+        rows = encode(items)
+        note(rows if role == "document" else None)
     if len(rows) != len(items):
         raise ModelError(f"{identity} was given {len(items)} texts and returned {len(rows)} rows.")
     if path is not None:
