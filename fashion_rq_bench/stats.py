@@ -50,6 +50,7 @@ LEVEL = 0.05
 """Level of all tests; intervals are at 1 − ``LEVEL``."""
 
 _BLOCK = 512
+_EXACT = 50
 _DIGITS = 12
 """Differences that are smaller than this many decimals are rounding, and count as ties."""
 
@@ -152,7 +153,7 @@ def wilcoxon(values: Floats) -> Floats:
     """Two-sided p-values of the Wilcoxon signed-rank test, by column.
 
     Differences of zero are left out (Wilcoxon's rule). A column of up to 50 others is tested
-    exactly where its ranks are not tied, any longer one by the normal approximation.
+    exactly, also where ranks are tied; any longer one by the normal approximation.
 
     Args:
         values: (N, P) paired differences, NaN where undefined.
@@ -161,16 +162,28 @@ def wilcoxon(values: Floats) -> Floats:
         (P,); 1 where all differences are zero, NaN where none is defined.
     """
     rounded = np.round(values, _DIGITS)
-    count = ((rounded != 0) & ~np.isnan(rounded)).sum(axis=0)
+    used = (rounded != 0) & ~np.isnan(rounded)
+    count = used.sum(axis=0)
     found = np.where(np.isnan(rounded).all(axis=0), np.nan, 1.0)
-    many = np.flatnonzero(count > 50)
+    many = np.flatnonzero(count > _EXACT)
     if len(many):
         zeros = np.nan_to_num(rounded[:, many])
         found[many] = stats.wilcoxon(zeros, axis=0, method="asymptotic").pvalue
-    for column in np.flatnonzero((count > 0) & (count <= 50)):
-        used = rounded[:, column]
-        found[column] = stats.wilcoxon(used[(used != 0) & ~np.isnan(used)]).pvalue
+    for column in np.flatnonzero((count > 0) & (count <= _EXACT)):
+        found[column] = _exact(rounded[used[:, column], column])
     return found
+
+
+def _exact(values: Floats) -> float:
+    """Exact p-value of up to 50 differences: the share of all 2ⁿ sign patterns as extreme."""
+    ranks = np.round(2 * stats.rankdata(np.abs(values))).astype(np.int64)  # twice: ties give halves
+    ways = np.zeros(ranks.sum() + 1)
+    ways[0] = 1
+    for rank in ranks:
+        ways[rank:] += ways[:-rank].copy()
+    positive = ranks[values > 0].sum()
+    tail = min(ways[: positive + 1].sum(), ways[positive:].sum())
+    return float(min(1.0, 2 * tail / 2.0 ** len(values)))
 
 
 def outcomes(values: Floats) -> Floats:
