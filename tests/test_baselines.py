@@ -219,6 +219,41 @@ def test_a_projection_that_is_not_there(folder: Callable[..., Path]) -> None:
         in_float32("contriever", folder("bert"), dense="tanh").encode(["blue"])
 
 
+def test_open_clip_runs_marqo_s_models_without_their_code(folder: Callable[..., Path]) -> None:
+    path = folder("open_clip")
+    import open_clip
+    from PIL import Image
+
+    assert folder_kind(path) == "open-clip"
+    model, _, transform = open_clip.create_model_and_transforms(f"local-dir:{path}")
+    tokenizer = open_clip.get_tokenizer(f"local-dir:{path}")
+    photo = Image.new("RGB", (40, 60), (200, 10, 10))
+    with torch.no_grad():
+        texts = model.eval().encode_text(tokenizer(TEXTS), normalize=True).numpy()
+        image = model.encode_image(transform(photo)[None], normalize=True).numpy()
+    encoder = load_text_encoder(f"marqo-fashion-siglip:{path}", CPU)
+    assert encoder.encode(TEXTS) == pytest.approx(texts, abs=1e-6)
+    assert encoder.encode_images([photo, photo])[1] == pytest.approx(image[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("error", [TypeError("no such thing"), RuntimeError("out of memory")])
+def test_whatever_a_model_raises_names_it(
+    error: Exception,
+    folder: Callable[..., Path],
+    collection: Collection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    retriever = resolve(f"contriever:{folder('bert')}", config=CPU)
+
+    def stops(*items: Any, **settings: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(retriever._encoder.model, "encode_document", stops)
+    words = rf"^bert failed while encoding: {type(error).__name__}: {error}\. .*is kept"
+    with pytest.raises(ModelError, match=words):
+        retriever.score(collection)
+
+
 # sparse, late interaction, cross-encoders
 
 

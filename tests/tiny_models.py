@@ -11,6 +11,7 @@ import string
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -165,4 +166,39 @@ def colbert(folder: Path, dim: int = 16) -> Path:
         "attend_to_mask_tokens": False,
     }
     (folder / "artifact.metadata").write_text(json.dumps(metadata), encoding="utf-8")
+    return folder
+
+
+def open_clip(folder: Path) -> Path:
+    """CLIP in open_clip's format, as Marqo publishes its models."""
+    library = pytest.importorskip("open_clip", reason="needs the siglip extra")
+    from safetensors.torch import save_file
+
+    folder.mkdir()
+    size = len(write_tokenizer(folder, "[CLS] $A [SEP]"))
+    config = {
+        "embed_dim": 24,
+        "vision_cfg": {
+            "image_size": 32,
+            "layers": 2,
+            "width": WIDTH,
+            "patch_size": 16,
+            "head_width": 16,
+        },
+        "text_cfg": {
+            "context_length": 16,
+            "vocab_size": size,
+            "width": WIDTH,
+            "heads": 2,
+            "layers": 2,
+            "hf_tokenizer_name": "owner/model",
+        },
+    }
+    torch.manual_seed(7)
+    weights = library.CLIP(**config).state_dict()
+    weights = {name: value.contiguous() for name, value in weights.items()}
+    save_file(weights, folder / "open_clip_model.safetensors")
+    half = [0.5, 0.5, 0.5]
+    layout = {"model_cfg": config, "preprocess_cfg": {"mean": half, "std": half, "size": [32, 32]}}
+    (folder / "open_clip_config.json").write_text(json.dumps(layout), encoding="utf-8")
     return folder
