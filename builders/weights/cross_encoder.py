@@ -9,7 +9,8 @@ safetensors are read or written, and code from a model's repository is never run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -170,10 +171,12 @@ def train_cross_encoder(
     valid_labels = _labels(valid)
     require("accelerate", "weights")
     require("transformers", "weights").set_seed(config.seed)
-    model = _new_model(config)
+    with _without_bars():
+        model = _new_model(config)
     losses = _fit(model, train, labels, out, config)
     out.mkdir(parents=True, exist_ok=True)
-    model.save_pretrained(str(out), create_model_card=False)
+    with _without_bars():
+        model.save_pretrained(str(out), create_model_card=False)
     logits = predict_logits(model, valid["query"].to_pylist(), valid["text"].to_pylist())
     trained = Trained(out, losses, quality(logits, valid_labels))
     told = {"config": asdict(config), "data": dict(data or {}), "n_train": len(train)}
@@ -307,9 +310,23 @@ def load_cross_encoder(path: Path) -> Any:
             given=pickled or str(path),
             fix="Train one with train_cross_encoder.",
         )
-    return require("sentence_transformers", "weights").CrossEncoder(
-        str(path), model_kwargs={"use_safetensors": True}, local_files_only=True
-    )
+    with _without_bars():
+        return require("sentence_transformers", "weights").CrossEncoder(
+            str(path), model_kwargs={"use_safetensors": True}, local_files_only=True
+        )
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep transformers from drawing a bar for every file of weights."""
+    logging = require("transformers.utils.logging", "weights")
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def predict_logits(

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fashion_rq_bench._progress import track
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.vocabulary import find_all_terms, token_key
 
@@ -128,7 +129,7 @@ def read_esci(folder: Path, config: ESCIConfig | None = None) -> pa.Table:
         InputError: if a file or a column is absent, a label is unknown, or nothing is left.
     """
     config = config or ESCIConfig()
-    products = _fashion(_read(folder / _PRODUCTS, _PRODUCT_COLUMNS), config)
+    products = _read(folder / _PRODUCTS, _PRODUCT_COLUMNS)
     examples = _read(folder / _EXAMPLES, _EXAMPLE_COLUMNS)
     wanted = pc.and_(
         pc.equal(examples["product_locale"], config.locale),
@@ -136,11 +137,9 @@ def read_esci(folder: Path, config: ESCIConfig | None = None) -> pa.Table:
     )
     if config.small_version:
         wanted = pc.and_(wanted, pc.equal(pc.cast(examples["small_version"], pa.int64()), 1))
-    joined = (
-        examples.filter(wanted)
-        .drop_columns(["product_locale"])
-        .join(products, "product_id", join_type="inner")
-    )
+    examples = examples.filter(wanted).drop_columns(["product_locale"])
+    judged = products.filter(pc.is_in(products["product_id"], examples["product_id"].unique()))
+    joined = examples.join(_fashion(judged, config), "product_id", join_type="inner")
     if not len(joined):
         raise InputError("No fashion pair of ESCI is left by these settings.", given=config)
     return _pairs(joined)
@@ -204,7 +203,7 @@ def _fashion(products: pa.Table, config: ESCIConfig) -> pa.Table:
     )
     keys = {token_key(word) for word in config.words}
     texts = pc.binary_join_element_wise(title, description, " \n ").to_pylist()
-    found = [_has_word(text, keys) for text in texts]
+    found = [_has_word(text, keys) for text in track(texts, "looking for fashion products")]
     products, title = products.filter(pa.array(found)), title.filter(pa.array(found))
     description = description.filter(pa.array(found))
     terms = find_all_terms(title.combine_chunks(), ("gender", "material"))

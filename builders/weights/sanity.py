@@ -61,12 +61,20 @@ def read_sanity(path: Path | None = None) -> pa.Table:
     """Read a sanity set; by default ours: 25 queries with two relevant and two irrelevant products.
 
     Raises:
-        InputError: if a column is absent, a label is not 0 or 1, or a query lacks either kind.
+        InputError: if it cannot be read, a column is absent, a label is not 0 or 1, or a query
+            lacks either kind.
     """
     import fashion_rq_bench
 
     home = Path(str(fashion_rq_bench.__file__)).parent / "data" / _OURS
-    table = pv.read_csv(path or home)
+    try:
+        table = pv.read_csv(path or home)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(
+            "This sanity set cannot be read as CSV.",
+            given=str(path),
+            fix=f"It has the columns {', '.join(_COLUMNS)}.",
+        ) from error
     if missing := [name for name in _COLUMNS if name not in table.column_names]:
         raise InputError(
             "A sanity set needs other columns.", given=table.column_names, allowed=missing

@@ -49,7 +49,8 @@ class SyntheticConfig:
 
     Attributes:
         n_queries: queries; each gives two pairs at most.
-        wishes: attributes that a query names at most, the product type among them.
+        wishes: attributes that a query names at most, the product type among them. With few, one
+            miss outweighs what is met, so a label says more of the attribute that was missed.
         attributes: that a query may name; the product type always is. Price is left out by default,
             since no product text states it.
         threshold: R(q, p) at which half the pairs are relevant.
@@ -63,7 +64,7 @@ class SyntheticConfig:
     """
 
     n_queries: int = 2_500
-    wishes: int = 3
+    wishes: int = 2
     attributes: tuple[str, ...] = _TEXTUAL
     threshold: float = 0.85
     steepness: float = 20.0

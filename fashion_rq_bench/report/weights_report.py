@@ -30,9 +30,10 @@ def weights_tables(content: Mapping[str, Any]) -> list[Table | str]:
     ridge = content.get("ridge", {})
     table = Table(title=_TITLE)
     table.add_column("attribute")
-    for name in ("w", "mean Δ", "95% interval", "N", "sign", "p", "ridge", "VIF"):
-        table.add_column(name, justify="right")
-    table.add_column("tier")
+    for name in ("w", "mean Δ", "interval", "N", "sign", "p", "ridge", "VIF"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("tier", no_wrap=True)
+    table.add_column("told apart")
     weights = content["weights"]
     for name in sorted(weights, key=lambda one: -_value(weights[one])):
         table.add_row(*_row(name, weights[name], effects.get(name, {}), ridge))
@@ -43,18 +44,19 @@ def _row(
     name: str, weight: float | None, effect: Mapping[str, Any], ridge: Mapping[str, Any]
 ) -> list[str]:
     interval = f"{_number(effect.get('low'))}, {_number(effect.get('high'))}"
-    mark = "" if effect.get("distinguishable", True) else " (not told from chance)"
+    apart = {True: "yes", False: "no"}
     return [
         name,
         _number(weight),
         _number(effect.get("mean")),
-        interval if effect else "–",
+        interval if effect.get("low") is not None else "–",
         str(effect.get("n", "–")),
         _number(effect.get("sign_consistency"), 2),
         _p(effect.get("p_value")),
         _number(ridge.get("coefficient", {}).get(name)),
         _number(ridge.get("vif", {}).get(name), 2),
-        f"{effect.get('tier', '–')}{mark}",
+        effect.get("tier", "–"),
+        apart.get(effect.get("distinguishable"), "–"),
     ]
 
 
