@@ -443,6 +443,12 @@ def test_the_kind_is_read_from_a_folder(folder: Callable[..., Path], tmp_path: P
     assert folder_kind(tmp_path) == "sparse"
 
 
+def test_a_damaged_configuration_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"config\.json cannot be read"):
+        resolve(str(tmp_path))
+
+
 def test_what_names_mean(tmp_path: Path) -> None:
     def meaning(name: str) -> tuple[object, ...] | None:
         found = parse_name(name)

@@ -4,9 +4,9 @@ In:  two or more retrievers.
 Out: the sum over retrievers of 1 / (60 + rank).
 
 A product's rank is taken among all of the query's candidates, whichever task they stand in;
-products that tie share the mean of their ranks, so that the order of a pool decides nothing. Over
-the whole corpus the first ``DEPTH`` products of each retriever are fused, and one that is missing
-from a list gets nothing from it.
+products that tie share the mean of their ranks, so that their order in the corpus decides nothing.
+Over the whole corpus the first ``DEPTH`` products of each retriever are fused, and one that is
+missing from a list gets nothing from it.
 """
 
 from __future__ import annotations

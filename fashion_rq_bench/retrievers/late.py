@@ -165,7 +165,7 @@ def maxsim(query: Vectors, products: TokenVectors) -> Scores:
     """MaxSim of one query and N texts.
 
     Args:
-        query: (T, d) token vectors.
+        query: (T, d) token vectors, float32.
         products: token vectors of N texts; one without tokens scores 0.
 
     Returns:
@@ -175,7 +175,7 @@ def maxsim(query: Vectors, products: TokenVectors) -> Scores:
     scores = np.zeros(len(counts))
     filled = np.flatnonzero(counts)
     if filled.size:
-        dots = query.astype(np.float32) @ products.rows.astype(np.float32).T
+        dots = query @ products.rows.T
         best = np.maximum.reduceat(dots, products.offsets[filled], axis=1)
         scores[filled] = best.sum(axis=0, dtype=np.float64)
     return scores

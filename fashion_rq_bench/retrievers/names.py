@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fashion_rq_bench._io import read_json
+from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.retrievers.baselines import BASELINES, KINDS, Baseline, Kind, find_baseline
 
 __all__ = ["Target", "folder_kind", "parse_name"]
@@ -107,7 +108,10 @@ _KIND_OF_TYPE: dict[Any, Kind] = {
 
 
 def _json(path: Path, key: str | None = None) -> Any:
-    found = read_json(path) if path.is_file() else None
+    try:
+        found = read_json(path) if path.is_file() else None
+    except ValueError as error:  # not JSON, or not UTF-8
+        raise ModelError(f"{path} cannot be read: {error}.") from error
     return found.get(key) if key is not None and isinstance(found, dict) else found
 
 
