@@ -61,6 +61,10 @@ def test_every_figure_is_the_one_that_evaluate_shows(board: Board, results: Path
     assert checked > 500
 
 
+def test_queries_are_named(board: Board, edition: Edition) -> None:
+    assert board.query_ids("ranking") == edition.table("ranking")["query_id"].to_pylist()
+
+
 def test_models_stand_by_name_and_the_floor_and_the_reference_last(board: Board) -> None:
     assert [one.name for one in board.models] == [
         "bad_one|$x$<b>",
@@ -75,7 +79,12 @@ def test_models_stand_by_name_and_the_floor_and_the_reference_last(board: Board)
 
 def test_hybrids_and_renamed_encoders_compete_at_home_too() -> None:
     full = "sentence-transformers/all-MiniLM-L6-v2"
-    assert at_home("bm25+minilm", full)
+    assert at_home("rrf:bm25+minilm", full)
+    assert at_home(f"{full}@{'a' * 40}", "minilm")
+    assert at_home("dense:models/all-MiniLM-L6-v2", full)
+    assert at_home("qwen3-embedding-0.6b", "Qwen/Qwen3-Embedding-0.6B")
+    assert at_home("simcse:models/x", "princeton-nlp/sup-simcse-roberta-large")
+    assert not at_home("dense:models/x", "dense:models/y")
     assert at_home(full, "minilm")
     assert at_home("/models/all-MiniLM-L6-v2/", "minilm")
     assert not at_home("bm25", "lsa")

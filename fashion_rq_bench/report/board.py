@@ -25,6 +25,7 @@ from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.evaluation import FLOOR, REFERENCE
 from fashion_rq_bench.full_catalog import MAIN_METRIC, RETRIEVAL
+from fashion_rq_bench.report.home import at_home, embedder
 from fashion_rq_bench.report.pooled import figures_of, is_pooled
 from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES, RESULTS, TASK_CONFIGS
 from fashion_rq_bench.scoring import CONSISTENT, CUTS, MAIN_METRICS
@@ -35,7 +36,6 @@ __all__ = ["Board", "Measured", "Scored", "at_home", "embedder", "read_board"]
 Floats = NDArray[np.float64]
 _CELLS = tuple(f"confusion_{one}_{other}" for one in GRADE_NAMES for other in GRADE_NAMES)
 _CATALOG = "full-catalog"
-_ALIASES = {"all-minilm-l6-v2": "minilm"}
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,7 @@ class Measured:
 class _Units:
     """Values of one task over its queries, or over its paraphrase groups."""
 
+    ids: list[str]
     prefixes: NDArray[np.str_]
     values: dict[str, Floats]
 
@@ -153,6 +154,10 @@ class Board:
     def metrics(self, task: str) -> list[str]:
         """Names of a task's metrics as they were stored."""
         return [name for units in self.units.get(task, ()) for name in units.values]
+
+    def query_ids(self, task: str) -> list[str]:
+        """Ids of a task's queries, in the order of :attr:`Measured.values`."""
+        return self.units[task][0].ids
 
     def prefixes(self, task: str) -> NDArray[np.str_]:
         """Clusters of a task's queries."""
@@ -350,22 +355,6 @@ def _labelled(models: list[Scored]) -> tuple[Scored, ...]:
     )
 
 
-def embedder(edition: Edition) -> str | None:
-    """Name of the encoder whose vectors the edition's hierarchy was learnt from, if it is known."""
-    found = edition.manifest.get("config", {}).get("embedding", {}).get("encoder")
-    return str(found) if found else None
-
-
-def at_home(model: str, encoder: str | None) -> bool:
-    """Whether a model, or a part of a hybrid (``a+b``), is the encoder that something rests on."""
-    return bool(encoder) and _short(str(encoder)) in map(_short, model.split("+"))
-
-
-def _short(name: str) -> str:
-    last = name.strip().rstrip("/").rpartition("/")[2].casefold()
-    return _ALIASES.get(last, last)
-
-
 def _aligned(tables: Sequence[pa.Table], task: str) -> tuple[_Units, ...]:
     """A task's values of all models, first over queries, then over groups where it has them."""
     rows = [table.filter(pc.equal(table["task"], task)) for table in tables]
@@ -387,4 +376,5 @@ def _matrix(tables: Sequence[pa.Table]) -> _Units:
     values[metric, model, unit] = whole["value"].to_numpy()
     first = np.unique(unit, return_index=True)[1]
     prefixes = np.asarray(whole["prefix"].take(pa.array(first)).to_pylist(), dtype=np.str_)
-    return _Units(prefixes, dict(zip(metrics.dictionary.to_pylist(), values, strict=True)))
+    by_metric = dict(zip(metrics.dictionary.to_pylist(), values, strict=True))
+    return _Units(ids.dictionary.to_pylist(), prefixes, by_metric)
