@@ -146,7 +146,7 @@ class Comparisons:
         """The rows as a table."""
         heads = (
             "first – second",
-            "task, metric",
+            "metric",
             "difference",
             "p",
             "p (Holm)",
