@@ -15,6 +15,7 @@ from fashion_rq_bench.builders.queries import QueryConfig, QueryResult, generate
 from fashion_rq_bench.builders.queries.candidates import candidates, masks, wish_incidence
 from fashion_rq_bench.builders.queries.evidence import read_evidence
 from fashion_rq_bench.builders.queries.noise import typed_in_haste
+from fashion_rq_bench.builders.queries.planning import Planner
 from fashion_rq_bench.builders.queries.show import render_cluster
 from fashion_rq_bench.builders.queries.wishes import PrefixIndex, WishSpace
 from fashion_rq_bench.errors import ConfigError, InputError
@@ -211,3 +212,65 @@ def test_shown_text_is_not_markup(result: QueryResult, evidence: pa.Table) -> No
     )
     assert "[red]<script>" in out.getvalue()
     assert "What sets it apart" in out.getvalue()
+
+
+def test_failing_queries_go_back_once_and_are_counted(evidence: pa.Table) -> None:
+    catalog, ids, _ = shop()
+    colors = ["Black"] * len(catalog)  # no colour tells leaves apart any more
+    blind = catalog.set_column(
+        catalog.schema.get_field_index("base_color"), "base_color", pa.array(colors)
+    )
+    made = generate(evidence, blind, ids, QueryConfig(seed=3))
+    revision, checks = made.report["revision"], made.report["checks"]
+    leaves = [tuple(row["prefix"]) for row in made.table.to_pylist() if row["level"] == 3]
+    assert {leaves.count(prefix) for prefix in leaves} == {2}  # the least that a cluster keeps
+    assert revision["first_draft"]["failures"]["fits siblings as well"] > len(leaves)
+    assert revision["kept_though_failing"] == checks["failures"]["fits siblings as well"]
+    assert revision["clusters_at_minimum"] == 24
+    sent, gone = revision["sent_back"], revision["dropped"]
+    assert sum(sent.values()) >= revision["replaced"] + sum(gone.values())
+    drafted = revision["first_draft"]["queries"]
+    assert len(made.table) == drafted - gone["fits siblings as well"]
+
+
+def test_a_revised_query_says_what_the_siblings_lack(evidence: pa.Table) -> None:
+    catalog, _, _ = shop()
+    index = PrefixIndex(codes())
+    values = wish_incidence(catalog)
+    (leaf,) = [one for one in read_evidence(evidence) if one.prefix == (0, 0, 1)]
+    planner = Planner(catalog, index, values)
+    rng = np.random.default_rng(0)
+    planned = next(planner.plans(leaf, 6, rng))
+    second = planner.revise(planned, ["fits siblings as well"], rng)
+    assert second is not None
+    assert second.plan.wishes["color"] == ("Blue",)
+    shorter = planner.revise(planned, ["length"], rng)
+    assert shorter is not None
+    assert len(shorter.wishes.wishes) == len(planned.wishes.wishes) - 1
+    assert planner.revise(planned, ["near-duplicate"], rng) == planned
+
+
+def test_a_checked_out_draft_is_not_revised(evidence: pa.Table) -> None:
+    catalog, ids, _ = shop()
+    made = generate(evidence, catalog, ids, QueryConfig(seed=3, check=False))
+    assert "revision" not in made.report
+    assert "checks" not in made.report
+
+
+def test_age_is_said_once(evidence: pa.Table) -> None:
+    catalog, _, _ = shop()
+    kids = catalog.set_column(
+        catalog.schema.get_field_index("age_group"), "age_group", pa.array(["kids"] * len(catalog))
+    ).set_column(
+        catalog.schema.get_field_index("gender"), "gender", pa.array(["Boys"] * len(catalog))
+    )
+    space = WishSpace(wish_incidence(kids), PrefixIndex(codes()).around((0, 0, 1)))
+    assert not [one for one in space.best() if {"age_group", "gender"} <= one.values.keys()]
+
+
+def test_nearest_siblings_are_the_contrast_above_the_leaves() -> None:
+    index = PrefixIndex(codes())
+    around = index.around((0,), nearest=[(1,)])
+    assert [len(tier) for tier in around.tiers] == [42, 42, 84, 0]
+    leaf = index.around((0, 0, 1), nearest=[(0, 0, 2)])
+    assert [len(tier) for tier in leaf.tiers] == [7, 14, 21, 126]

@@ -41,7 +41,13 @@ COLUMNS = {
 }
 """The catalog column behind each of the ten attributes."""
 
-_MAX_RANGE = {"product_type": 3, "color": 3, "brand": 3, "pattern": 2}
+_MAX_RANGE = {
+    "product_type": 3,
+    "color": 3,
+    "brand": 3,
+    "pattern": 2,
+    "material": 2,
+}
 _MIN_IN_RANGE = {"product_type": 0.05}
 """Most values of a range, and the least share of the products that must hold each of them."""
 
@@ -51,7 +57,7 @@ _MIN_RANGE = 0.7
 
 _MOST_SINGLES = 4
 
-_OFTEN_UNKNOWN = {"price_hint": 0.15, "material": 0.5, "style_tags": 0.5, "pattern": 0.6}
+_OFTEN_UNKNOWN = {"price_hint": 0.25, "material": 0.4, "style_tags": 0.35, "pattern": 0.45}
 """Attributes that catalogs often leave open, and the least share of a cluster's products whose
 value is known. Among these nearly all must agree; the others are given the benefit of the doubt."""
 _MIN_AGREED = 0.9

@@ -109,7 +109,8 @@ def _frames() -> tuple[Frame, ...]:
 def occasion_phrases(plan: Plan) -> tuple[str, ...]:
     """Phrases after the noun for the plan's occasion, those that repeat the noun left out."""
     forms = occasion_forms(plan.wishes["occasion"][0])
-    phrases = forms.post.get(_WORN.get(plan.kind, plan.kind), forms.post["any"])
+    kinds = (plan.kind, _WORN.get(plan.kind, "any"), "any")
+    phrases = next(forms.post[kind] for kind in kinds if kind in forms.post)
     return tuple(phrase for phrase in phrases if not plan.named & set(tokens(phrase)))
 
 

@@ -218,7 +218,7 @@ def value_forms(attribute: str, value: str) -> Forms:
 def _default_forms(attribute: str, value: str) -> Forms:
     if attribute == "material":
         return Forms((value,), (f"in {value}", f"made of {value}"))
-    if attribute != "style_tags" or " " not in value:
+    if attribute not in ("style_tags", "pattern") or " " not in value:
         return Forms((value,))
     *rest, last = value.split()
     hyphened = "-".join((*rest, last))

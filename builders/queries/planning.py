@@ -34,7 +34,7 @@ _NAMED = 3
 _MOST_CATCH_ALLS = 3
 _SIZES = {3: 0.32, 4: 0.45, 5: 0.23}
 _PERSON = 0.3
-_FRUGAL = 0.12
+_FRUGAL = 0.3
 _NEAR_BEST = 0.04
 _NEAR_APART = 0.1
 _NEAREST = 6
@@ -46,9 +46,9 @@ _APPEAL = {
     "occasion": 1.6,
     "color": 1.6,
     "brand": 1.2,
-    "style_tags": 3.0,
-    "pattern": 2.0,
-    "material": 2.0,
+    "style_tags": 5.0,
+    "pattern": 4.0,
+    "material": 4.0,
     "price_hint": 1.0,
     "age_group": 1.5,
 }
@@ -114,7 +114,7 @@ class Planner:
 
     def plans(self, evidence: Evidence, count: int, rng: np.random.Generator) -> Iterator[Planned]:
         """``count`` plans and endless spare ones; the first ones cover the required types."""
-        tiers = self._index.around(evidence.prefix)
+        tiers = self._index.around(evidence.prefix, evidence.siblings)
         phrases = frozenset(evidence.phrases)
         sources = list(self._sources(evidence, tiers))
         if not sources:

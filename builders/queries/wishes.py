@@ -30,6 +30,9 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _MOST_EXTRA = 3
+_SAY_AGE = frozenset(("boys", "girls", "unisex"))
+"""Genders whose words tell the age as well: boys are kids, "men and women" are adults."""
+
 _EXTRA_VALUE = 0.02
 _EXTRA_WISH = 0.01
 
@@ -99,19 +102,32 @@ class PrefixIndex:
             )
         return low, high
 
-    def around(self, prefix: Sequence[int]) -> Neighbourhood:
-        """The cluster, its siblings, what else lies under its grandparent, and the rest."""
+    def around(self, prefix: Sequence[int], nearest: Sequence[Sequence[int]] = ()) -> Neighbourhood:
+        """The cluster, its siblings, what else lies under its grandparent, and the rest.
+
+        Args:
+            prefix: the cluster.
+            nearest: prefixes of its nearest siblings. Above the leaves these alone are the sibling
+                tier, and the other siblings are related: under the root most siblings are another
+                kind of thing, and what they lack sets a cluster apart from none of its like.
+        """
         runs = [self._run(prefix[: max(len(prefix) - up, 0)]) for up in range(3)]
         whole = (0, len(self._codes))
-        rings = [
+        sibling, related, other = (
             self._ring(outer, inner) for outer, inner in zip([*runs[1:], whole], runs, strict=True)
-        ]
-        return Neighbourhood(self._order[slice(*runs[0])], *rings)
+        )
+        if nearest and len(prefix) < self._codes.shape[1]:
+            near = self._thinned(np.concatenate([self.members(one) for one in nearest]))
+            rest = np.setdiff1d(sibling, near, assume_unique=True)
+            sibling, related = near, self._thinned(np.concatenate([rest, related]))
+        return Neighbourhood(self._order[slice(*runs[0])], sibling, related, other)
 
     def _ring(self, outer: tuple[int, int], inner: tuple[int, int]) -> Ints:
         places = np.concatenate([np.arange(outer[0], inner[0]), np.arange(inner[1], outer[1])])
-        step = max(1, -(-len(places) // self._limit))
-        return np.asarray(self._order[places[::step]])
+        return np.asarray(self._order[self._thinned(places)])
+
+    def _thinned(self, places: Ints) -> Ints:
+        return places[:: max(1, -(-len(places) // self._limit))]
 
 
 @dataclass(frozen=True)
@@ -169,6 +185,7 @@ class WishSpace:
         held, self._shares = _distinct(held, _tier_shares([len(tier) for tier in tiers.tiers]))
         self._masks = list(np.ascontiguousarray(held.T))
         self._lenient = [one.lenient for one in found]
+        self._says_age = [wish.values[0].casefold() in _SAY_AGE for wish in self.wishes]
         self._costs = [_EXTRA_WISH + _EXTRA_VALUE * (len(one.wish.values) - 1) for one in found]
 
     def best(self, must: Sequence[int] = (), rule: SearchRule | None = None) -> list[WishSet]:
@@ -220,10 +237,10 @@ class WishSpace:
         """Keys of one wish more; ``sure`` ones hold none that some products leave open."""
         taken = {self.wishes[i].attribute for i in key}
         spare = _MOST_EXTRA - sum(len(self.wishes[i].values) - 1 for i in key)
-        if any(self.wishes[i].values[0].casefold() in ("boys", "girls") for i in key):
-            taken.add("age_group")  # said by the gender
+        if any(self._says_age[i] for i in key):
+            taken.add("age_group")
         for i, wish in enumerate(self.wishes):
-            if sure and self._lenient[i]:
+            if (sure and self._lenient[i]) or (self._says_age[i] and "age_group" in taken):
                 continue
             if wish.attribute not in taken and len(wish.values) - 1 <= max(spare, 0):
                 yield tuple(sorted((*key, i)))
