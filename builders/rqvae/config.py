@@ -65,7 +65,8 @@ class RQVAEConfig:
             "straight-through" to the encoder as well.
         labels: label columns per level; "a+b" joins two attributes.
         min_leaf: fewest products of a prefix; the nearest larger one takes the products of smaller
-            ones (``tree.py``). 1 leaves plain residual quantisation, as in the paper.
+            ones (``tree.py``). 1 leaves plain residual quantisation, as in the paper. Lowered in
+            proportion where a small catalog lowers K.
         epochs: passes over the catalog.
         min_steps: lower bound of optimiser steps; small catalogs get more epochs.
         settle: share of the steps spent on the plain autoencoder before the codebooks start.

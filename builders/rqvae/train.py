@@ -84,11 +84,13 @@ def resolve(config: RQVAEConfig, rows: int) -> RQVAEConfig:
     size = _fitting_size(config, rows)
     # With fewer codes more labels share one, and the same pull folds the codes into each other. The
     # square is empirical: in proportion to K, 3,000 products still collapsed.
-    share = (size / config.codebook_size) ** 2
+    share = size / config.codebook_size
     return replace(
         config,
         codebook_size=size,
-        exclusivity=tuple(share * weight for weight in config.weights),
+        exclusivity=tuple(share**2 * weight for weight in config.weights),
+        # Where prefixes hold few products, closing leaves would leave a leaf without siblings.
+        min_leaf=max(1, int(share * config.min_leaf)),
         batch_size=min(config.batch_size, rows // 4),
     )
 
