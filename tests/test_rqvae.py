@@ -470,7 +470,11 @@ def test_stage(data, tmp_path: Path) -> None:
     assert found["config"]["codebook_size"] == 7
     assert found["labels"][0] == {"article_type": 1.0}
     assert "base_color" in found["levels"][0]["attributes"]
-    assert table(found).count("\n") == 3
+    quality, spread, collisions = table(found).split("\n\n")
+    assert [len(block.splitlines()) for block in (quality, spread)] == [4, 4]
+    assert "NMI base_color" in spread
+    assert "NMI usage" in spread
+    assert collisions.endswith("of products share their semantic ID with another.")
     plot(found, tmp_path / "levels.png")
     assert (tmp_path / "levels.png").stat().st_size > 1000
 

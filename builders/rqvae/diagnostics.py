@@ -178,10 +178,19 @@ def check_floors(found: dict[str, Any], config: RQVAEConfig) -> None:
         )
 
 
+_SHOWN = ("article_type", "base_color", "gender", "usage")
+
+
 def table(found: dict[str, Any]) -> str:
-    """Diagnostics as a plain-text table, one line per level."""
-    attributes = ("article_type", "base_color", "gender", "usage")
-    head = [
+    """Diagnostics as plain text: clusters and purity per level, then spread, then collisions.
+
+    The first block's purities are over qualifying clusters, weighted by products. The second has
+    type purity over all clusters and its plain mean over qualifying ones, NMI of prefix and value,
+    and how many combinations of type, colour and gender lie in several prefixes.
+    """
+    levels = found["levels"]
+    shown = [name for name in _SHOWN if name in levels[0]["attributes"]]
+    sizes = [
         "level",
         "clusters",
         "mean",
@@ -192,25 +201,45 @@ def table(found: dict[str, Any]) -> str:
         "codes",
         "perpl.",
     ]
-    lines = [[*head, *attributes]]
-    for level in found["levels"]:
-        every, kept = level["all"], level["qualifying"]
-        values = [level["attributes"].get(name) for name in attributes]
-        purity = [f"{v['qualifying']['purity']:.3f}" if v else "-" for v in values]
-        lines.append(
-            [
-                str(level["level"]),
-                str(every["clusters"]),
-                f"{every['mean_size']:.1f}",
-                f"{every['smallest']}-{every['largest']}",
-                str(kept["clusters"]),
-                f"{kept['mean_size']:.1f}",
-                f"{level['coverage']:.3f}",
-                str(level["codes_used"]),
-                f"{level['perplexity']:.1f}",
-                *purity,
-            ]
-        )
+    nmis = [f"NMI {name}" for name in shown]
+    quality = [[*sizes, *shown], *(_quality(level, shown) for level in levels)]
+    spread = [
+        ["level", "type, all", "plain mean", *nmis, "split", "prefixes/combination"],
+        *(_spread(level, shown) for level in levels),
+    ]
+    collisions = f"{found['collisions']:.1%} of products share their semantic ID with another."
+    return "\n\n".join((_aligned(quality), _aligned(spread), collisions))
+
+
+def _quality(level: dict[str, Any], shown: list[str]) -> list[str]:
+    every, kept = level["all"], level["qualifying"]
+    return [
+        str(level["level"]),
+        str(every["clusters"]),
+        f"{every['mean_size']:.1f}",
+        f"{every['smallest']}-{every['largest']}",
+        str(kept["clusters"]),
+        f"{kept['mean_size']:.1f}",
+        f"{level['coverage']:.3f}",
+        str(level["codes_used"]),
+        f"{level['perplexity']:.1f}",
+        *(f"{level['attributes'][name]['qualifying']['purity']:.3f}" for name in shown),
+    ]
+
+
+def _spread(level: dict[str, Any], shown: list[str]) -> list[str]:
+    split = level["split"]
+    return [
+        str(level["level"]),
+        f"{level['all']['purity']:.3f}",
+        f"{level['qualifying']['mean_purity']:.3f}",
+        *(f"{level['attributes'][name]['nmi']:.3f}" for name in shown),
+        f"{split['split']:.3f}",
+        f"{split['prefixes_per_combination']:.2f}",
+    ]
+
+
+def _aligned(lines: list[list[str]]) -> str:
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
@@ -219,25 +248,27 @@ def table(found: dict[str, Any]) -> str:
 
 
 def plot(found: dict[str, Any], path: Path) -> None:
-    """Purity of each attribute over qualifying clusters, and coverage, by level, as an image.
+    """By level, as an image: purity over qualifying clusters and coverage; NMI and splits.
 
     Raises:
         MissingDependencyError: without matplotlib (extra ``report``).
     """
     figures = require("matplotlib.figure", "report")
-    figure = figures.Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.add_subplot()
-    numbers = [level["level"] for level in found["levels"]]
-    for name in found["levels"][0]["attributes"]:
-        shares = [level["attributes"][name]["qualifying"]["purity"] for level in found["levels"]]
-        axes.plot(numbers, shares, marker="o", label=f"purity of {name}")
-    axes.plot(
-        numbers,
-        [level["coverage"] for level in found["levels"]],
-        "k--",
-        marker="s",
-        label="coverage",
-    )
-    axes.set(xlabel="level", ylabel="share", ylim=(0, 1.02), xticks=numbers)
-    axes.legend(fontsize="x-small")
+    figure = figures.Figure(figsize=(11, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    levels = found["levels"]
+    numbers = [level["level"] for level in levels]
+
+    def line(axes: Any, values: list[float], label: str, style: str = "-") -> None:
+        axes.plot(numbers, values, style, marker="o", label=label)
+
+    for name in levels[0]["attributes"]:
+        attributes = [level["attributes"][name] for level in levels]
+        line(left, [a["qualifying"]["purity"] for a in attributes], f"purity of {name}")
+        line(right, [a["nmi"] for a in attributes], f"NMI with {name}")
+    line(left, [level["coverage"] for level in levels], "coverage", "k--")
+    line(right, [level["split"]["split"] for level in levels], "combinations split", "k--")
+    for axes in (left, right):
+        axes.set(xlabel="level", ylabel="share", ylim=(0, 1.02), xticks=numbers)
+        axes.legend(fontsize="xx-small")
     figure.savefig(path)
