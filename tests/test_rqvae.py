@@ -17,6 +17,7 @@ import pytest
 import torch
 from sklearn.metrics import normalized_mutual_info_score
 
+from fashion_rq_bench._io import read_json
 from fashion_rq_bench.builders.rqvae import (
     RQVAE,
     RQVAEConfig,
@@ -28,7 +29,12 @@ from fashion_rq_bench.builders.rqvae import (
 )
 from fashion_rq_bench.builders.rqvae.checkpoint import load_model, save_model
 from fashion_rq_bench.builders.rqvae.config import PAPER_LABELS
-from fashion_rq_bench.builders.rqvae.diagnostics import check_floors, nmi, plot, table
+from fashion_rq_bench.builders.rqvae.diagnostics import (
+    check_floors,
+    nmi,
+    table,
+    write_diagnostics,
+)
 from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
 from fashion_rq_bench.builders.rqvae.model import nearest_codes
 from fashion_rq_bench.builders.rqvae.train import History, Run, resolve, step_loss
@@ -475,8 +481,10 @@ def test_stage(data, tmp_path: Path) -> None:
     assert "NMI base_color" in spread
     assert "NMI usage" in spread
     assert collisions.endswith("of products share their semantic ID with another.")
-    plot(found, tmp_path / "levels.png")
-    assert (tmp_path / "levels.png").stat().st_size > 1000
+    write_diagnostics(found, tmp_path)
+    assert (tmp_path / "diagnostics.png").stat().st_size > 1000
+    assert (tmp_path / "diagnostics.txt").read_text(encoding="utf-8") == table(found) + "\n"
+    assert read_json(tmp_path / "diagnostics.json")["collisions"] == found["collisions"]
 
 
 def test_stage_refuses_what_does_not_fit(data) -> None:

@@ -7,12 +7,14 @@ Out: one JSON-able dictionary; a text table and a plot of it; a check against fl
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from fashion_rq_bench._io import write_json, write_text
 from fashion_rq_bench._optional import require
 from fashion_rq_bench.builders.hierarchy import (
     HierarchyConfig,
@@ -27,7 +29,15 @@ from fashion_rq_bench.errors import QualityError
 from .config import RQVAEConfig
 from .labels import attribute_codes, joined_codes
 
-__all__ = ["ATTRIBUTES", "check_floors", "diagnose", "nmi", "plot", "table"]
+__all__ = [
+    "ATTRIBUTES",
+    "check_floors",
+    "diagnose",
+    "nmi",
+    "plot",
+    "table",
+    "write_diagnostics",
+]
 
 ATTRIBUTES = (
     "master_category",
@@ -179,6 +189,14 @@ def check_floors(found: dict[str, Any], config: RQVAEConfig) -> None:
 
 
 _SHOWN = ("article_type", "base_color", "gender", "usage")
+
+
+def write_diagnostics(found: dict[str, Any], folder: Path) -> None:
+    """Write ``diagnostics.json`` and ``.txt`` and, where matplotlib is there, ``.png``."""
+    write_json(found, folder / "diagnostics.json")
+    write_text(table(found) + "\n", folder / "diagnostics.txt")
+    if find_spec("matplotlib"):
+        plot(found, folder / "diagnostics.png")
 
 
 def table(found: dict[str, Any]) -> str:
