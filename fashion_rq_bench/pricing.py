@@ -3,10 +3,10 @@
 In:  a retriever that keeps nothing on disk, and a collection.
 Out: a :class:`Price`.
 
-Two slices are run. The first, of a few queries, pays what every run pays once: loading weights,
-learning from the corpus, building an index. Where the second reports what it encoded
-(``cost.encoding``), the run is priced by characters, role by role, since a model's time grows with
-the length of the texts; otherwise by the number of pairs.
+A slice of a few queries is run twice, and a larger one once. The first run pays what every run pays
+once: loading weights, learning from the corpus, building an index. The other two tell how the time
+grows: by the characters of what was encoded, role by role, where the model reports that
+(``cost.encoding``), since a model's time grows with the length of the texts; otherwise by pairs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench.cost import Cost, Meter, load_record, metering
+from fashion_rq_bench.cost import Cost, Encoded, Meter, load_record, metering
 from fashion_rq_bench.pools import Collection
 from fashion_rq_bench.results import RunKey
 from fashion_rq_bench.retrievers.base import Retriever
@@ -36,12 +36,12 @@ class Price:
 
     Attributes:
         seconds: predicted wall time from texts to scores.
-        once_seconds: the part of it that does not grow with the number of texts.
+        once_seconds: of the first run of the smallest slice: loading, learning, indexing.
         items: texts (or pairs) to encode.
-        slice_items: of them in the slice that was timed.
-        slice_seconds: wall time of both slices.
-        vector_bytes: of all vectors together; NaN where the slice gave none.
-        peak_memory_bytes: of the slice; the run needs at least as much.
+        slice_items: of them in the larger slice.
+        slice_seconds: wall time of all slices.
+        vector_bytes: of all products' vectors together; NaN where the slice gave none.
+        peak_memory_bytes: of the slices; the run needs at least as much.
     """
 
     seconds: float
@@ -62,49 +62,49 @@ def price_run(retriever: Retriever, collection: Collection, *, full_catalog: boo
         full_catalog: price the search, in which every product is encoded.
     """
     queries = len(collection.task("ranking").query_ids)
-    first = collection.slice(_FIRST)
-    part = collection.slice(max(_LEAST, queries // _SHARE))
-    with metering() as once:
-        retriever.score(first)
-    with metering() as timed:
-        retriever.score(part)
+    small, large = collection.slice(_FIRST), collection.slice(max(_LEAST, queries // _SHARE))
+    once, again, more = (_timed(retriever, part) for part in (small, small, large))
     totals = _totals(collection, full_catalog)
-    if not timed.by_role:
-        return _by_pairs(once, timed, first, part, collection)
-    found = {role: one for role, one in timed.by_role.items() if role in totals}
-    encoding = sum(
-        one.seconds / max(1, one.characters) * totals[role][1] for role, one in found.items()
-    )
-    once_seconds = max(0.0, once.seconds - once.encode_seconds)
-    size = sum(
-        one.vector_bytes / max(1, one.items) * totals[role][0] for role, one in found.items()
-    )
+    if more.by_role:
+        growth = _growth(again, more, totals)
+    else:
+        counts = [len(one.pairs.query_index) for one in (small, large, collection)]
+        slope = _slope(more.seconds, again.seconds, counts[1], counts[0])
+        growth = slope * (counts[2] - counts[0])
+    products = more.by_role.get("document", Encoded())
     return Price(
-        seconds=once_seconds + encoding,
-        once_seconds=once_seconds,
-        items=sum(totals[role][0] for role in found),
-        slice_items=sum(one.items for one in found.values()),
-        slice_seconds=once.seconds + timed.seconds,
-        vector_bytes=size,
-        peak_memory_bytes=max(once.peak_memory_bytes, timed.peak_memory_bytes),
+        seconds=once.seconds + growth,
+        once_seconds=once.seconds,
+        items=sum(totals[role][0] for role in more.by_role),
+        slice_items=sum(one.items for one in more.by_role.values()),
+        slice_seconds=once.seconds + again.seconds + more.seconds,
+        vector_bytes=_ratio(products.vector_bytes, products.items) * totals["document"][0],
+        peak_memory_bytes=max(one.peak_memory_bytes for one in (once, again, more)),
     )
 
 
-def _by_pairs(
-    once: Meter, timed: Meter, first: Collection, part: Collection, whole: Collection
-) -> Price:
-    counts = [len(one.pairs.query_index) for one in (first, part, whole)]
-    slope = max(0.0, timed.seconds - once.seconds) / max(1, counts[1] - counts[0])
-    once_seconds = max(0.0, once.seconds - slope * counts[0])
-    return Price(
-        seconds=once_seconds + slope * counts[2],
-        once_seconds=once_seconds,
-        items=0,
-        slice_items=0,
-        slice_seconds=once.seconds + timed.seconds,
-        vector_bytes=float("nan"),
-        peak_memory_bytes=max(once.peak_memory_bytes, timed.peak_memory_bytes),
-    )
+def _timed(retriever: Retriever, part: Collection) -> Meter:
+    with metering() as meter:
+        retriever.score(part)
+    return meter
+
+
+def _growth(less: Meter, more: Meter, totals: Mapping[str, tuple[int, int]]) -> float:
+    """Seconds that a full run takes beyond the smaller slice, from what both encoded."""
+    seconds = 0.0
+    for role, larger in more.by_role.items():
+        smaller = less.by_role.get(role, Encoded())
+        rate = _slope(larger.seconds, smaller.seconds, larger.characters, smaller.characters)
+        seconds += rate * max(0, totals[role][1] - smaller.characters)
+    return seconds
+
+
+def _slope(more: float, less: float, larger: int, smaller: int) -> float:
+    return max(0.0, more - less) / max(1, larger - smaller)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else float("nan")
 
 
 def _totals(collection: Collection, full_catalog: bool) -> Mapping[str, tuple[int, int]]:

@@ -143,11 +143,24 @@ def test_a_slice_prices_the_whole(edition: Edition) -> None:
     assert found.slice_items < found.items
     assert found.seconds == pytest.approx(0.05 + 2e-6 * characters, rel=0.5)
     assert found.once_seconds >= 0.05
-    assert found.vector_bytes == found.items * 32
+    assert found.vector_bytes == len(texts) * 32
     searched = price_run(Slow(), collection, full_catalog=True)
     assert searched.items == len(set(collection.texts.to_pylist())) + len(
         set(collection.pairs.queries)
     )
+
+
+def test_what_every_call_pays_again_is_not_scaled_up(edition: Edition) -> None:
+    """A model that learns from the corpus whenever it is asked, inside its encoder."""
+
+    class Learning(Slow):
+        def score(self, collection: Collection) -> np.ndarray:
+            with encoding(Words(), "query", ["a"]):
+                time.sleep(0.05)
+            return super().score(collection)
+
+    found = price_run(Learning(per_character=0.0, once=0.0), Collection.read(edition))
+    assert 0.05 < found.seconds < 0.3  # scaled up it would be near a second
 
 
 def test_a_run_says_how_close_its_price_came(

@@ -83,7 +83,7 @@ def price_table(prices: Mapping[str, Price]) -> Table:
     """What runs would cost, without vectors on disk."""
     table = Table(title="Predicted from a slice")
     table.add_column("model")
-    for title in ("seconds", "of it once", "items", "in the slice", "slice took s", "vectors"):
+    for title in ("seconds", "at first", "items", "in the slice", "slices took s", "vectors"):
         table.add_column(title, justify="right")
     for model, price in prices.items():
         table.add_row(
