@@ -168,6 +168,8 @@ def answer(queries: list[str], messages: list[dict[str, str]]) -> dict[str, Any]
 
 def reply(kind: str, messages: list[dict[str, str]], salt: str) -> Reply:
     """What to stream for a kind of behaviour."""
+    if kind == "empty":
+        return Reply("")
     if "<queries>" in messages[1]["content"]:
         return reading_reply(kind, messages, salt)
     queries = searches(messages, salt)
@@ -188,8 +190,6 @@ def reply(kind: str, messages: list[dict[str, str]], salt: str) -> Reply:
     if kind == "wrong schema":
         listed = [{"query": query, "score": 1} for query in queries]
         return Reply(json.dumps({"results": 3, "queries": listed}), "stop", tuple(queries))
-    if kind == "empty":
-        return Reply("")
     if kind == "enormous":
         whole["delta_vs_parent"] = "and so on " * 20_000
         return Reply(json.dumps(whole), "stop", tuple(queries))
@@ -205,21 +205,17 @@ def readings(messages: list[dict[str, str]], *, steered: bool) -> list[dict[str,
     found = []
     for line in lines[1].splitlines() if lines else []:
         one = json.loads(line)
-        intent: dict[str, Any] = {}
+        words, intent = f" {one['search'].lower()} ", {}
         for name, listed in re.findall(
             r"^(\w+) \(\w+\): .*?(\".*\")$", messages[0]["content"], re.M
         ):
-            said = [value for value in json.loads(f"[{listed}]") if _says(one["search"], value)]
+            said = [value for value in json.loads(f"[{listed}]") if f" {value.lower()} " in words]
             if said:
                 intent[name] = said if name in ("color", "occasion") else max(said, key=len)
         if steered:
             intent["brand"] = ["Evilwear"]
         found.append({"number": one["number"], "intents": [intent]})
     return found
-
-
-def _says(search: str, value: str) -> bool:
-    return f" {value.lower()} " in f" {search.lower()} "
 
 
 def reading_reply(kind: str, messages: list[dict[str, str]], salt: str) -> Reply:
@@ -234,8 +230,6 @@ def reading_reply(kind: str, messages: list[dict[str, str]], salt: str) -> Reply
         return Reply(forms[how])
     if kind in ("wrong schema", "unread"):
         return Reply(json.dumps({"answer": {"intents": "none"}}))
-    if kind == "empty":
-        return Reply("")
     if kind == "enormous":
         return Reply(json.dumps({"readings": found, "notes": "and so on " * 20_000}))
     return Reply(text)

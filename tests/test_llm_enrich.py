@@ -140,7 +140,7 @@ def test_a_run_whose_queries_the_model_reads(tmp_path: Path) -> None:
         parsed = run(leaves, replace(config, enricher="parser"), tmp_path)
         requests = endpoint.requests
     report = made.report["enrichment"]
-    assert report["enricher"] == "llm"
+    assert report["enricher"] == made.report["parameters"]["enricher"] == "llm"
     assert report["answers"] > 0
     assert report["read"] > 0
     assert report["left_to_the_parser"] == 0

@@ -151,6 +151,7 @@ class LLMConfig:
 
     @property
     def published(self) -> dict[str, object]:
-        """:attr:`identity` for a report, where a model's folder goes by its name alone."""
+        """:attr:`identity` and the enricher for a report; a model's folder goes by its name."""
         folder = self.backend == "transformers" and Path(self.model).is_dir()
-        return {**self.identity, "model": Path(self.model).name if folder else self.model}
+        model = Path(self.model).name if folder else self.model
+        return {**self.identity, "model": model, "enricher": self.enricher}
