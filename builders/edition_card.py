@@ -73,7 +73,9 @@ def render_card(tables: Tables, manifest: Mapping[str, Any], reports: Mapping[st
         "configs": _configs(tables),
         "examples": _examples(tables),
         "labels": _label_shares(tables["classification"]),
-        "quality": _quality(quality_of(reports)),
+        "quality": "\n\n".join(
+            [_quality(quality_of(reports)), *_checked(reports.get("queries", {}))]
+        ),
         "provenance": _rows(("", ""), _flat(manifest["provenance"])),
         "license": f"Licence of the catalog: {escape(catalog['license'])}. Texts and values of the "
         "products stay under it; check it before you pass this edition on.",
@@ -197,6 +199,21 @@ def _quality(quality: Mapping[str, Any]) -> str:
         ]
         parts.append(_table(("grade", *map(escape, columns)), rows))
     return "\n\n".join(parts)
+
+
+def _checked(report: Mapping[str, Any]) -> Iterable[str]:
+    """What the verifier found of the queries, as a sentence or two; nothing if it was not run."""
+    checks = report.get("checks") or report.get("quality")
+    if not checks:
+        return
+    drafts = report.get("revision", {}).get("first_draft", {})
+    first = f" ({drafts['fits_siblings_as_well']:.1%} of the first drafts)" if drafts else ""
+    coverage = checks["coverage"]
+    yield (
+        f"{checks['fits_siblings_as_well']:.1%}{first} of the queries fit the products of sibling "
+        f"clusters as well as their own. Of {coverage['required_types']:,} product types that make "
+        f"up 5% of a cluster or more, {coverage['gaps']:,} have no query that finds them."
+    )
 
 
 def _flat(value: object, path: str = "") -> Iterable[tuple[str, object]]:

@@ -189,3 +189,27 @@ def test_names_from_a_catalog_are_shown_as_text(tmp_path):
     shown = text_of(describe(Edition.open(tmp_path / "tiny")))
     assert "[bold red]Men[/]" in shown
     assert "[link=x]y" in shown
+
+
+CHECKS = {
+    "queries": 90,
+    "unique": 90,
+    "failures": {"fits siblings as well": 9},
+    "coverage": {"required_types": 30, "gaps": 0, "minor_types": 4, "minor_gaps": 1},
+    "satisfied": {"exact": 0.91, "sibling": math.nan},
+    "fits_siblings_as_well": 0.1,
+}
+
+
+def test_checks_of_the_queries_are_shown_beside_their_first_drafts(tmp_path):
+    first = {**CHECKS, "queries": 100, "fits_siblings_as_well": 0.25}
+    revision = {"first_draft": first, "replaced": 7, "kept_though_failing": 9}
+    write_tiny(tmp_path, reports={"queries": {"checks": CHECKS, "revision": revision}})
+    facts = describe(Edition.open(tmp_path))
+    assert facts["checks"] == {**CHECKS, "satisfied": {"exact": 0.91, "sibling": None}}
+    rows = [line.split("│") for line in text_of(facts).splitlines() if "│" in line]
+    cells = {row[1].strip(): [cell.strip() for cell in row[2:4]] for row in rows}
+    assert cells["queries that fit sibling clusters as well"] == ["25.0%", "10.0%"]
+    assert cells["sent back and replaced"] == ["", "7"]
+    assert cells["queries found faulty: fits siblings as well"] == ["9", "9"]
+    assert "10.0% (25.0% of the first drafts)" in (tmp_path / "README.md").read_text("utf-8")

@@ -35,6 +35,21 @@ _OVERVIEW = {
     "query_words": "words per query",
     "queries_per_cluster": "queries per cluster",
 }
+_COVERAGE = {
+    "required_types": "product types to be covered",
+    "gaps": "of them not covered",
+    "minor_types": "minor product types",
+    "minor_gaps": "of them not covered by name",
+}
+_SATISFIED = {
+    "exact": "own products that satisfy all wishes",
+    "sibling": "siblings' products that do",
+}
+_REVISED = {
+    "replaced": "sent back and replaced",
+    "kept_though_failing": "kept though failing, for want of a better",
+    "clusters_at_minimum": "clusters at their minimum by it",
+}
 _TASK_TITLES = dict(zip(TASK_CONFIGS, ("T1", "T2", "T3", "T4"), strict=True))
 
 
@@ -45,18 +60,21 @@ def describe(edition: Edition) -> Facts:
         edition: as ``Edition.open`` gives it.
 
     Returns:
-        ``edition`` (id, name), the keys of :func:`~.statistics.statistics`, ``anchors`` (what
-        became one, and what did not and why) and ``quality`` (floor, oracle reference, wish
-        satisfaction) as the build reported them, empty if it did not, and ``paper`` with the
-        paper's figures under the same keys.
+        ``edition`` (id, name), the keys of :func:`~.statistics.statistics`; as the build reported
+        them, empty if it did not: ``checks`` and ``revision`` (what the verifier found of the
+        queries, and what was sent back, replaced and dropped), ``anchors`` (what became one, and
+        what did not and why) and ``quality`` (floor, oracle reference, wish satisfaction); and
+        ``paper`` with the paper's figures under the same keys.
 
     Raises:
         EditionError: if a config cannot be read.
     """
-    built = edition.report.get("tasks", {})
+    built, written = (edition.report.get(stage, {}) for stage in ("tasks", "queries"))
     return {
         "edition": {"id": edition.id, "name": edition.name, "path": str(edition.path)},
         **statistics(edition.table),
+        "checks": written.get("checks") or written.get("quality", {}),
+        "revision": written.get("revision", {}),
         "anchors": built.get("anchors", {}),
         "quality": built.get("quality", {}),
         "paper": dict(PAPER),
@@ -73,6 +91,8 @@ def description_tables(facts: Facts) -> Iterator[Table]:
     yield _labels(facts["labels"], paper["labels"])
     yield _tags(facts["tags"], paper["tags"])
     yield _coverage(facts["coverage"], paper["coverage"])
+    if facts["checks"]:
+        yield _checks(facts["checks"], facts["revision"])
     if facts["anchors"]:
         yield _anchors(facts["anchors"])
     if facts["quality"]:
@@ -198,6 +218,31 @@ def _coverage(here: Facts, paper: Facts) -> Table:
             _add(table, f"T2 pairs, {value}", *cells)
     for key in ("min", "median", "mean", "max"):
         _add(table, f"price, {key}", _text(here["price"][key]), _text(paper["price"][key]))
+    return table
+
+
+def _checks(checks: Facts, revision: Facts) -> Table:
+    """What the verifier found of the queries that stayed, beside their first drafts."""
+    table = _table("Queries, as the verifier found them", "", "first drafts", "here")
+    drafts = revision.get("first_draft", {})
+    for key, name in (("queries", "queries"), ("unique", "unique queries")):
+        _add(table, name, _text(drafts.get(key)), _text(checks.get(key)))
+    for key, name in _COVERAGE.items():
+        cells = (_text(found.get("coverage", {}).get(key)) for found in (drafts, checks))
+        _add(table, name, *cells)
+    for tier, name in _SATISFIED.items():
+        cells = (_share(found.get("satisfied", {}).get(tier)) for found in (drafts, checks))
+        _add(table, name, *cells)
+    fits = (_share(found.get("fits_siblings_as_well")) for found in (drafts, checks))
+    _add(table, "queries that fit sibling clusters as well", *fits)
+    for reason in sorted({*drafts.get("failures", {}), *checks.get("failures", {})}):
+        counts = (
+            _text(found["failures"].get(reason, 0) if found else None) for found in (drafts, checks)
+        )
+        _add(table, f"queries found faulty: {reason}", *counts)
+    for key, name in _REVISED.items():
+        if key in revision:
+            _add(table, name, "", _text(revision[key]))
     return table
 
 
