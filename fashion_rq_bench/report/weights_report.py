@@ -44,7 +44,7 @@ def _row(
     name: str, weight: float | None, effect: Mapping[str, Any], ridge: Mapping[str, Any]
 ) -> list[str]:
     interval = f"{_number(effect.get('low'))}, {_number(effect.get('high'))}"
-    apart = {True: "yes", False: "no"}
+    apart: dict[bool | None, str] = {True: "yes", False: "no"}
     return [
         name,
         _number(weight),
