@@ -33,6 +33,9 @@ _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 """Okabe and Ito's colours, which the colour-blind tell apart; the marker differs as well."""
 _MARKERS = "osD^vPX*"
 _BRANCHES = 10
+_LONGEST = 40
+_LEGEND = 150
+"""Letters that fit into a name, and beside each other below the dot plots."""
 _STYLE = {"svg.hashsalt": "fashion-rq-bench", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
 
 
@@ -52,7 +55,7 @@ def task_bars(board: Board) -> Figure:
         rows = list(range(len(places)))
         _intervals(panel, measured, places, rows, fmt="none", ecolor="black", capsize=2)
         _references(panel, board, measured)
-        _rows(panel, [names(board)[place] for place in places])
+        _rows(panel, [_name(board, place) for place in places])
         panel.set_xlim(0, 1)
         panel.set_title(f"{TASK_TITLES[task]}, {board.main[task]}", fontsize=10)
     figure.supxlabel(
@@ -75,7 +78,7 @@ def rank_lines(board: Board) -> Figure:
         known, rows = point > 0, np.arange(len(places))
         panel.hlines(rows[known], low[known], high[known], color=_COLORS[0], linewidth=3, alpha=0.5)
         panel.plot(point[known], rows[known], "o", color=_COLORS[0])
-        _rows(panel, [names(board)[place] for place in places])
+        _rows(panel, [_name(board, place) for place in places])
         panel.set_xlim(0.5, len(places) + 0.5)
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.set_title(f"{TASK_TITLES[task]}, {board.main[task]}", fontsize=10)
@@ -149,6 +152,12 @@ def _best_first(board: Board) -> list[int]:
     return sorted(places, key=lambda p: math.inf if math.isnan(values[p]) else -values[p])
 
 
+def _name(board: Board, place: int) -> str:
+    """A model's name; of a long one, such as a folder's path, the end."""
+    name = names(board)[place]
+    return name if len(name) <= _LONGEST else f"…{name[1 - _LONGEST :]}"
+
+
 def _rows(panel: Axes, labels: Sequence[str]) -> None:
     panel.set_yticks(range(len(labels)), labels, parse_math=False)
     panel.set_ylim(len(labels) - 0.5, -0.5)
@@ -202,7 +211,7 @@ def _dots(board: Board, panels: Sequence[tuple[str, Sequence[str], Sequence[Meas
     for panel, (title, labels, measured) in zip(axes, panels, strict=True):
         for number, place in enumerate(places):
             shift = (number - (len(places) - 1) / 2) * 0.7 / max(len(places), 1)
-            _line_of_dots(panel, measured, place, shift, number, names(board)[place])
+            _line_of_dots(panel, measured, place, shift, number, _name(board, place))
         _rows(panel, labels)
         panel.set_title(title, fontsize=10)
     _legend(figure, axes[0], len(places), len(best))
@@ -211,12 +220,13 @@ def _dots(board: Board, panels: Sequence[tuple[str, Sequence[str], Sequence[Meas
 
 def _legend(figure: Figure, panel: Axes, shown: int, known: int) -> None:
     handles, labels = panel.get_legend_handles_labels()
+    columns = _LEGEND // (max(map(len, labels), default=0) + 8)
     left_out = f"; the first {shown} of {known} models" if known > shown else ""
     legend = figure.legend(
         handles,
         labels,
         loc="outside lower center",
-        ncols=min(4, max(shown, 1)),
+        ncols=min(4, max(columns, 1)),
         fontsize=8,
         title=f"95% intervals over clusters{left_out}",
         title_fontsize=8,
