@@ -1,0 +1,1 @@
+"""Parts of the quantiser's study: settings, single runs, label noise, tables, plots."""
