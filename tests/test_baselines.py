@@ -378,6 +378,18 @@ def test_a_cross_encoder_skips_the_whole_corpus(folder: Callable[..., Path]) -> 
         Fusion("both", (BM25(), retriever)).search(None, 3)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("prefix", "model", "part"),
+    [("cross-encoder", "bert", "classifier"), ("simcse", "headless", "pooler")],
+)
+def test_a_head_that_would_be_random_is_refused(
+    prefix: str, model: str, part: str, folder: Callable[..., Path], collection: Collection
+) -> None:
+    retriever = resolve(f"{prefix}:{folder(model)}", config=CPU)
+    with pytest.raises(ModelError, match=rf"lack {part}\..*would be random"):
+        retriever.score(collection)
+
+
 def test_a_classifier_of_three_classes_is_refused(
     folder: Callable[..., Path], collection: Collection
 ) -> None:

@@ -88,6 +88,11 @@ def roberta(folder: Path) -> Path:
     return write_model(folder, transformers.RobertaModel, transformers.RobertaConfig(**SHAPE))
 
 
+def headless(folder: Path) -> Path:
+    """RoBERTa as a masked language model is published: without a pooler."""
+    return write_model(folder, transformers.RobertaForMaskedLM, transformers.RobertaConfig(**SHAPE))
+
+
 def qwen(folder: Path) -> Path:
     """Qwen3-Embedding's: the tokenizer appends the end token."""
     config = transformers.Qwen3Config(**ROPE)

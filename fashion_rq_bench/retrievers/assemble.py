@@ -61,6 +61,7 @@ def assemble(
             f"{name} could not be loaded as a {kind} model: {error}",
             fix="Name another kind before a colon, such as cross-encoder:FOLDER, if it is one.",
         ) from error
+    _refuse_random_head(model, kind, folder, name, baseline)
     _set_lengths(model, kind, config, baseline)
     return model
 
@@ -134,6 +135,34 @@ def _projection(folder: Path, baseline: Baseline) -> Any:
     if baseline.dense == "tanh":
         made.activation_function = require("torch", "build").nn.Tanh()
     return made
+
+
+def _refuse_random_head(
+    model: Any, kind: Kind, folder: Path, name: str, baseline: Baseline | None
+) -> None:
+    """Raise ModelError where the part that decides the scores is not among the weights.
+
+    transformers fills such a part with random numbers and warns.
+    """
+    heads: tuple[str, ...] = ("classifier.", "score.") if kind == "cross-encoder" else ()
+    if baseline is not None and baseline.pooling == "pooler":
+        heads = ("pooler.",)
+    loaded = model.transformers_model
+    if loaded is None or not heads:
+        return
+    safetensors = require("safetensors", "build")
+    kept: set[str] = set()
+    for path in folder.rglob("*.safetensors"):
+        with safetensors.safe_open(path, "numpy") as weights:
+            kept.update(weights.keys())
+    asked = [key for key in loaded.state_dict() if key.startswith(heads)]
+    absent = [key for key in asked if not any(f".{one}".endswith(f".{key}") for one in kept)]
+    if absent:
+        raise ModelError(
+            f"{name} cannot be run as a {kind} model here: its weights lack {absent[0]}, which "
+            "would be random.",
+            fix="Name the folder or revision of the trained model, not of its backbone.",
+        )
 
 
 def _set_lengths(model: Any, kind: Kind, config: EncoderConfig, baseline: Baseline | None) -> None:
