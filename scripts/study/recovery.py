@@ -9,7 +9,7 @@ of its group, its article type (weight .3) and its colour family and gender (wei
 direction in every type, as colours are in a text embedding); no label is used, no small leaf is
 closed. *Text*: LSA of the products' core text with the default's labels and least leaf. Noise is
 Gaussian; its expected length is given as a multiple of the last weight (planted) and of a tenth of
-a vector's length (text). K is 20: the planted tree has 15 nodes at level 1, and at most 20 below
+a vector's length (text). K is 20: the planted tree has 15 nodes at level 1, and at most 21 below
 one node.
 
     python scripts/study/recovery.py
