@@ -242,6 +242,7 @@ class _Fills:
             return
         from fashion_rq_bench.builders.rqvae import semantic_ids  # torch only where it is needed
         from fashion_rq_bench.builders.rqvae.checkpoint import save_model
+        from fashion_rq_bench.builders.rqvae.diagnostics import write_diagnostics
 
         made = semantic_ids(
             catalog,
@@ -251,7 +252,7 @@ class _Fills:
             qualifying=self.config.hierarchy,
         )
         write_parquet(made.table, to / "semantic_ids.parquet")
-        write_json(made.diagnostics, to / "diagnostics.json")
+        write_diagnostics(made.diagnostics, to)
         save_model(made.model, to)
 
     def hierarchy(self, done: Folders, to: Path) -> None:

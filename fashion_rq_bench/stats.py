@@ -23,7 +23,6 @@ from scipy import stats
 from scipy.special import ndtri
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.study import holm
 
 __all__ = [
     "LEVEL",
@@ -147,6 +146,17 @@ def minimum_detectable(draws: Floats, *, power: float = 0.8, level: float = LEVE
     spread = np.sqrt(_ratio(squares, np.maximum(n - 1, 0)))
     found: Floats = (ndtri(1 - level / 2) + ndtri(power)) * spread
     return found
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Holm's step-down adjustment of p-values, in their order; NaN stays NaN and is not counted."""
+    values = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(values.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1.0)
+    return adjusted
 
 
 def wilcoxon(values: Floats) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from fashion_rq_bench.errors import ConfigError, InputError
+from fashion_rq_bench.stats import holm
 from fashion_rq_bench.study_files import (
     HIGHEST,
     LOWEST,
@@ -50,7 +51,6 @@ __all__ = [
     "analyse",
     "checked_unit",
     "cronbach_alpha",
-    "holm",
     "read_queries",
     "read_ratings",
     "read_study",
@@ -107,17 +107,6 @@ def cronbach_alpha(ratings: ArrayLike) -> Alpha:
         return Alpha(float("nan"), *counts)
     within = kept.var(axis=0, ddof=1).sum()
     return Alpha(float(n_raters / (n_raters - 1) * (1 - within / total)), *counts)
-
-
-def holm(p_values: ArrayLike) -> Matrix:
-    """Holm's step-down adjustment of p-values, in their order; NaN stays NaN and is not counted."""
-    values = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full(values.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(values[known], kind="stable")]
-    factors = np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1.0)
-    return adjusted
 
 
 @dataclass(frozen=True)

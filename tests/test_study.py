@@ -17,6 +17,7 @@ from scipy import stats
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.report.rating_page import rating_page, write_rating_page
 from fashion_rq_bench.report.study_report import plot_study, study_table
+from fashion_rq_bench.stats import holm
 from fashion_rq_bench.study import (
     SCALES,
     Ratings,
@@ -24,7 +25,6 @@ from fashion_rq_bench.study import (
     StudyConfig,
     analyse,
     cronbach_alpha,
-    holm,
     read_queries,
     read_ratings,
     read_study,
