@@ -175,6 +175,8 @@ def test_twins_agree_with_brute_force(seed: int, n: int) -> None:
         twins = twin_groups(keys, attribute)
         expected = brute_force(keys, attribute)
         assert pairs_of(twins) == expected
+        for number in set(twins.group.tolist()):  # a group without twins would only cost time
+            assert len(set(twins.value[twins.group == number].tolist())) > 1
         assert count_pairs(twins) == len(expected)
         pairs = disjoint_pairs(twins, np.random.default_rng(seed))
         assert {(min(p), max(p)) for p in pairs.tolist()} <= expected

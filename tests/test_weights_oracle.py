@@ -77,7 +77,7 @@ def esci(tmp_path: Path) -> Path:
     products = [
         # id, title, description, bullet point, brand, color, locale
         ("P1", "Red Dress for Women", "<p>Pure <b>cotton</b>.</p>", "Soft", "Zola", "Red", "us"),
-        ("P1", "Vestido rojo", None, None, "Zola", "Rojo", "es"),
+        ("P1", "Vestido (dress) rojo", None, None, "Zola", "Rojo", "es"),
         ("P2", "Blue Dresses", None, None, None, None, "us"),
         ("P3", "Leather belt", "", "", "Beltz", "Brown", "us"),
         ("P4", "Laptop 15 inch, well dressed", "dressing table", None, "Lap", "Grey", "us"),
