@@ -7,6 +7,8 @@ import io
 import json
 import math
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -299,6 +301,27 @@ def test_latex_is_balanced(board: Board) -> None:
         assert text.count("{") == text.count("}")
         widths = {line.count(" & ") for line in text.splitlines() if line.endswith(r"\\")}
         assert widths == {len(grid.columns) - 1}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX here")
+def test_latex_compiles(edition: Edition, tmp_path: Path) -> None:
+    nasty = '[x]*y "q" #1 ~^\\z {é} τ & 50% $a_b$'
+    write_results(tmp_path, edition, {nasty: 0.3, "c": 0.4})
+    board = read_board(edition, tmp_path)
+    tables = [*paper_tables(board), write.agreement_of_editions([board])[0]]
+    body = "\n".join(grid.to_latex() for grid in tables)
+    packages = r"\usepackage{booktabs}\usepackage{graphicx}\usepackage[T1]{fontenc}"
+    text = (
+        rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}{body}\end{{document}}"
+    )
+    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "t.tex"], cwd=tmp_path, capture_output=True
+    )
+    log = (tmp_path / "t.log").read_text(encoding="utf-8", errors="replace")
+    assert done.returncode == 0, log
+    assert "Overfull" not in log
 
 
 def test_editions_of_two_embedders_are_told_how_far_they_agree(

@@ -29,7 +29,7 @@ __all__ = [
 Mark = Literal["", "best", "second"]
 
 _DASH = "–"
-_WIDE = 10
+_WIDE = 6
 """Tables of more columns are scaled to the width of the text in LaTeX."""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&])")

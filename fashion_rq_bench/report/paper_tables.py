@@ -141,10 +141,11 @@ def ranks(board: Board) -> Grid:
     called = [names(board)[place] for place in places]
     rows = [Row(name, one) for name, one in zip(called, cells, strict=True)]
     rows.sort(key=lambda row: float(np.nansum([cell.value for cell in row.cells])))
-    heads = ("model", *(f"{TASK_TITLES[task]}, {metric}" for task, metric in tasks.items()))
+    heads = ("model", *(TASK_TITLES[task] for task in tasks))
+    metrics = ", ".join(f"{TASK_TITLES[task]} {metric}" for task, metric in tasks.items())
     note = (
-        "Rank by the task's main metric; in brackets the range of the middle 95% of ranks over "
-        f"{stats.RESAMPLES:,} resamples of clusters."
+        f"Rank by the task's main metric ({metrics}); in brackets the range of the middle 95% of "
+        f"ranks over {stats.RESAMPLES:,} resamples of clusters."
     )
     return Grid("ranks", title_of(board, "Ranks"), heads, tuple(rows), (note, *warnings_of(board)))
 
