@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -219,3 +222,16 @@ def test_slices_hold_whole_pools(edition: Edition) -> None:
             assert np.array_equal(ours, theirs)
     assert len(part.product_ids) == len(collection.product_ids)
     assert len(collection.slice(10**6).task("ranking").query_ids) == 24
+
+
+def test_help_starts_within_half_a_second() -> None:
+    """Processor time of the fastest of three starts, which other work on the machine disturbs
+    least."""
+    code = "from fashion_rq_bench.cli import app; app(['--help'], standalone_mode=False)"
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) < 0.5
