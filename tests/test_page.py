@@ -23,12 +23,19 @@ from fashion_rq_bench._io import write_parquet
 from fashion_rq_bench.consistent import wishes_satisfied
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, EditionError, InputError
+from fashion_rq_bench.evaluation import evaluate
 from fashion_rq_bench.judgements import judge
+from fashion_rq_bench.matching import PairMatches
 from fashion_rq_bench.pools import Collection
 from fashion_rq_bench.report.board import read_board
 from fashion_rq_bench.report.page import PageConfig, page, write_page
 from fashion_rq_bench.report.page_data import SETS, table_data
-from fashion_rq_bench.report.page_explorer import chosen_queries, dense_ranks, pool_scores
+from fashion_rq_bench.report.page_explorer import (
+    chosen_queries,
+    dense_ranks,
+    pool_scores,
+    wish_states,
+)
 from fashion_rq_bench.results import RunKey, rankings_table, results_table
 from fashion_rq_bench.retrievers.references import Oracle, Random
 from fashion_rq_bench.schema import ATTRIBUTES, TASK_CONFIGS
@@ -306,16 +313,32 @@ def test_figures_are_the_querys_own(
             assert query["figures"][row] == np.rint(1000 * values[:, number]).tolist()
 
 
-def test_states_follow_the_rule_for_wishes(collection: Collection, content: dict[str, Any]) -> None:
-    wishes = wishes_satisfied(judge(collection).matches)
-    pools = collection.task("ranking")
-    rows = collection.pairs.rows["ranking"]
-    for number, query in enumerate(content["explorer"]["queries"]):
-        states = list(zip(*query["pools"]["ranking"]["states"], strict=True))
-        part = rows[pools.offsets[number] : pools.offsets[number + 1]]
-        assert [set(one) <= {"s", "t"} for one in states] == wishes.satisfied[part].tolist()
-        unknown = ["f" not in one and "u" in one for one in states]
-        assert unknown == wishes.unknown[part].tolist()
+def test_states_follow_the_rule_for_wishes() -> None:
+    """Satisfied and unknown pairs are those of ``wishes_satisfied``, whatever the matches."""
+    rng = np.random.default_rng(0)
+    pairs, size = 3000, (3000, len(ATTRIBUTES))
+    match = np.where(rng.random(size) < 0.7, np.nan, rng.choice([0.2, 0.5, 0.75, 0.95, 1.0], size))
+    own = ~np.isnan(match)
+    own[:, 0] = True
+    match[:, 0] = rng.choice([0.4, 1.0], pairs)
+    source = rng.choice(["value", "text", "none"], size, p=[0.8, 0.1, 0.1])
+    matches = PairMatches(
+        np.where(own & (source == "none"), 0.5, match),
+        missing=own & (source == "none"),
+        fallback=own & (source == "text"),
+        own=own,
+        rel=np.zeros(pairs),
+        rel_known=np.zeros(pairs),
+        intent=np.zeros(pairs, dtype=np.int64),
+    )
+    states, wishes = wish_states(matches), wishes_satisfied(matches)
+    met = np.isin(states, [b"s", b"t"])
+    np.testing.assert_array_equal(np.all(met | ~own, axis=1), wishes.satisfied)
+    failed, unknown = (np.any((states == one) & own, axis=1) for one in (b"f", b"u"))
+    np.testing.assert_array_equal(~failed & unknown, wishes.unknown)
+    np.testing.assert_array_equal(states == b"t", met & matches.fallback)
+    for pattern in (wishes.satisfied, wishes.unknown, failed):
+        assert 0.02 < pattern.mean() < 0.98  # all of it occurs
 
 
 # ------------------------------------------------------------------ in a browser
@@ -596,3 +619,21 @@ def test_a_page_without_models_still_compares_the_references(
     found = embedded((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert [one["role"] for one in found["board"]["models"]] == ["floor"]
     assert page(found).startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.slow
+def test_the_mini_editions_page_stays_small_and_quick(browser: Any, tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="bm25 needs the extra baselines")
+    mini = Edition.open("mini")
+    evaluate(["bm25"], mini, out=tmp_path)
+    write_page(mini, tmp_path, tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 5e6
+    browser.get((tmp_path / "page.html").as_uri())
+    assert re.match(r"All [\d,]+ queries", texts(browser, "#explorer-facts")[0])
+    spent = browser.execute_script(
+        "const order = document.getElementById('query-order'), start = performance.now();"
+        "order.value = 'lowest'; order.dispatchEvent(new Event('change'));"
+        "return performance.now() - start"
+    )
+    assert spent < 1000  # milliseconds; measured: under 60
+    assert browser.get_log("browser") == []

@@ -11,15 +11,12 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.full_catalog import RETRIEVAL
 from fashion_rq_bench.report.board import Board, Scored
 from fashion_rq_bench.report.tables import COLUMNS
 from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES
 from fashion_rq_bench.scoring import CONSISTENT, CUTS
-from fashion_rq_bench.stats import interval
 
 __all__ = ["SETS", "Column", "ColumnSet", "table_data", "title_of"]
 
@@ -198,10 +195,7 @@ def _fill(board: Board, column: Column, cells: dict[str, Cells]) -> bool:
             found = board.measure(column.task, column.metric)
         except ConfigError:
             return False
-        ends = np.full((2, len(found.n)), np.nan)
-        known = found.n > 0
-        ends[:, known] = interval(found.draws[:, known])
-        rounded = [values.round(_DIGITS).tolist() for values in (found.figures, *ends)]
+        rounded = [values.round(_DIGITS).tolist() for values in (found.figures, *found.interval)]
         counts = [found.n.tolist(), found.undefined.tolist()]
         cells[column.key] = [list(cell) for cell in zip(*rounded, *counts, strict=True)]
     return True

@@ -29,7 +29,7 @@ from fashion_rq_bench.report.page_data import title_of
 from fashion_rq_bench.schema import ATTRIBUTES
 from fashion_rq_bench.scoring import MAIN_METRICS
 
-__all__ = ["POOLS", "chosen_queries", "dense_ranks", "explorer", "pool_scores"]
+__all__ = ["POOLS", "chosen_queries", "dense_ranks", "explorer", "pool_scores", "wish_states"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -81,7 +81,7 @@ def explorer(
     pairs, judged = collection.pairs, judge(collection)
     kept = chosen_queries(_prefixes(collection), max_queries)
     pools = {task: _prepare(collection, task, rankings) for task in POOLS}
-    states, percent = _states(judged.matches), _percent(judged.matches.match)
+    states, percent = wish_states(judged.matches), _percent(judged.matches.match)
     match = {"states": states, "percent": percent, "rel": _percent(judged.matches.rel)}
     shared = _Shared()
     figures = _figures(collection, board)
@@ -198,7 +198,7 @@ def _letters(ranks: Ints) -> str:
     return (ranks + _FIRST).astype("<u4").tobytes().decode("utf-32-le")
 
 
-def _states(matches: PairMatches) -> NDArray[np.bytes_]:
+def wish_states(matches: PairMatches) -> NDArray[np.bytes_]:
     """(U, 10) letters: s satisfied, t satisfied by the product's text, f failed, u unknown.
 
     The rule is :func:`~fashion_rq_bench.consistent.wishes_satisfied`'s.
@@ -265,23 +265,12 @@ def _figures(collection: Collection, board: Board) -> list[list[list[int | None]
     values = np.full((len(place), len(_SHOWN_METRICS), len(board.models)), np.nan)
     for column, (task, metric) in enumerate(_SHOWN_METRICS):
         if task in board.tasks:
-            rows = [place[query_id] for query_id in _query_ids(collection, board, task)]
+            rows = [place[query_id] for query_id in board.query_ids(task)]
             values[rows, column] = board.measure(task, metric).values.T
     whole = np.rint(1000 * np.nan_to_num(values)).astype(np.int64).astype(object)
     whole[np.isnan(values)] = None
     found: list[list[list[int | None]]] = whole.tolist()
     return found
-
-
-def _query_ids(collection: Collection, board: Board, task: str) -> list[str]:
-    """Ids of the units of the board's values."""
-    pools = collection.task(task)
-    if list(board.prefixes(task)) != pools.prefixes:
-        raise EditionError(
-            f"The results of the task {task!r} are not of the edition's queries.",
-            fix="Delete the results folder and evaluate the models again.",
-        )
-    return pools.query_ids
 
 
 def _details(collection: Collection) -> dict[str, dict[str, Any]]:
