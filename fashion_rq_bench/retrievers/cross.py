@@ -8,61 +8,25 @@ Out: its score of every pair of the pools. It does not search a corpus: that wou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrievers.assemble import assemble
 from fashion_rq_bench.retrievers.base import Scores
-from fashion_rq_bench.retrievers.encoding import EncoderConfig, model_errors
-from fashion_rq_bench.retrievers.loading import Located, locate
-from fashion_rq_bench.retrievers.names import Target
-from fashion_rq_bench.retrievers.sentence import settings_key
+from fashion_rq_bench.retrievers.encoding import model_errors
+from fashion_rq_bench.retrievers.model import ModelRetriever
 from fashion_rq_bench.retrievers.texts import pool_texts
-from fashion_rq_bench.retrievers.tokens import count_tokens
 from fashion_rq_bench.retrievers.vectors import encode_rows
 
 __all__ = ["Cross"]
 
 
-@dataclass(frozen=True)
-class Cross:
-    """A cross-encoder as a retriever.
-
-    Attributes:
-        name: as typed.
-        target: where it lies.
-        config: how it is run.
-        cache: folder of finished scores; nothing is kept if None.
-    """
-
-    name: str
-    target: Target
-    config: EncoderConfig = field(default_factory=EncoderConfig)
-    cache: Path | None = None
+class Cross(ModelRetriever):
+    """A cross-encoder as a retriever."""
 
     no_search = "a cross-encoder reads every pair, which takes a pass per query and product"
-
-    @cached_property
-    def _located(self) -> Located:
-        return locate(self.target, self.config)
-
-    @cached_property
-    def _model(self) -> Any:
-        found = self._located
-        return assemble("cross-encoder", found.folder, found.name, found.config, found.baseline)
-
-    @property
-    def identity(self) -> str:
-        """Weights and settings."""
-        found = self._located
-        return f"cross-encoder {found.name}@{found.revision}#{settings_key(found.config)}"
 
     def score(self, collection: Collection) -> Scores:
         """The model's score of every pair of the collection, shape (U,).
@@ -81,10 +45,6 @@ class Cross:
         )
         scores: Scores = pa.concat_tables(shards)["score"].to_numpy()[place]
         return scores
-
-    def count_tokens(self, items: Sequence[tuple[str, str]]) -> float:
-        """Tokens that the model reads of pairs, after truncation; NaN without a tokenizer."""
-        return count_tokens(self._model, items)
 
     def _predict(self, items: Sequence[tuple[str, str]]) -> pa.Table:
         with model_errors(self.name, "scoring"):

@@ -10,10 +10,7 @@ product.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +18,11 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrievers.assemble import assemble
 from fashion_rq_bench.retrievers.base import Found, Scores
-from fashion_rq_bench.retrievers.encoding import EncoderConfig, Role, Vectors, model_errors
-from fashion_rq_bench.retrievers.loading import Located, locate
-from fashion_rq_bench.retrievers.names import Target
+from fashion_rq_bench.retrievers.encoding import Role, Vectors
+from fashion_rq_bench.retrievers.model import ModelRetriever
 from fashion_rq_bench.retrievers.search import search_blocks
-from fashion_rq_bench.retrievers.sentence import settings_key
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
-from fashion_rq_bench.retrievers.tokens import count_tokens
 from fashion_rq_bench.retrievers.vectors import encode_rows
 
 __all__ = ["LateInteraction", "TokenVectors", "maxsim"]
@@ -56,37 +49,8 @@ class TokenVectors:
         return TokenVectors(self.rows[rows], offsets)
 
 
-@dataclass(frozen=True)
-class LateInteraction:
-    """A late-interaction model as a retriever.
-
-    Attributes:
-        name: as typed.
-        target: where it lies.
-        config: how it is run.
-        cache: folder of finished shards; nothing is kept if None.
-    """
-
-    name: str
-    target: Target
-    config: EncoderConfig = field(default_factory=EncoderConfig)
-    cache: Path | None = None
-
-    @cached_property
-    def _located(self) -> Located:
-        return locate(self.target, self.config)
-
-    @cached_property
-    def _model(self) -> Any:
-        found = self._located
-        return assemble("late-interaction", found.folder, found.name, found.config, found.baseline)
-
-    @property
-    def identity(self) -> str:
-        """Weights and settings."""
-        found = self._located
-        key = settings_key(found.config, found.baseline)
-        return f"late-interaction {found.name}@{found.revision}#{key}"
+class LateInteraction(ModelRetriever):
+    """A late-interaction model as a retriever."""
 
     def score(self, collection: Collection) -> Scores:
         """MaxSim of every pair of the collection, shape (U,).
@@ -142,22 +106,8 @@ class LateInteraction:
         offsets = np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy())])
         return TokenVectors(rows, offsets.astype(np.int64)).take(place)
 
-    def count_tokens(self, texts: Sequence[str]) -> float:
-        """Tokens that the model reads of texts, after truncation; NaN without a tokenizer."""
-        return count_tokens(self._model, texts)
-
     def _encode(self, texts: list[str], role: Role) -> pa.Table:
-        model, config = self._model, self._located.config
-        prompt = config.query_prompt if role == "query" else config.document_prompt
-        call = model.encode_query if role == "query" else model.encode_document
-        with model_errors(self.name, "encoding"):
-            found = call(
-                texts,
-                prompt=prompt or None,
-                batch_size=config.batch_size,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
+        found = self.encode(texts, role, convert_to_numpy=True)
         return _tokens_table(self.name, len(texts), found)
 
 

@@ -8,9 +8,6 @@ Out: dot products of pairs, or the best products of the corpus. Weights are kept
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,50 +17,17 @@ from scipy import sparse
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.pools import Collection
 from fashion_rq_bench.retrieval import top_k_dot
-from fashion_rq_bench.retrievers.assemble import assemble
 from fashion_rq_bench.retrievers.base import Found, Scores
-from fashion_rq_bench.retrievers.encoding import EncoderConfig, Role, model_errors
-from fashion_rq_bench.retrievers.loading import Located, locate
-from fashion_rq_bench.retrievers.names import Target
-from fashion_rq_bench.retrievers.sentence import settings_key
+from fashion_rq_bench.retrievers.encoding import Role
+from fashion_rq_bench.retrievers.model import ModelRetriever
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
-from fashion_rq_bench.retrievers.tokens import count_tokens
 from fashion_rq_bench.retrievers.vectors import encode_rows
 
 __all__ = ["Sparse"]
 
 
-@dataclass(frozen=True)
-class Sparse:
-    """A learned sparse model as a retriever.
-
-    Attributes:
-        name: as typed.
-        target: where it lies.
-        config: how it is run.
-        cache: folder of finished shards; nothing is kept if None.
-    """
-
-    name: str
-    target: Target
-    config: EncoderConfig = field(default_factory=EncoderConfig)
-    cache: Path | None = None
-
-    @cached_property
-    def _located(self) -> Located:
-        return locate(self.target, self.config)
-
-    @cached_property
-    def _model(self) -> Any:
-        found = self._located
-        return assemble("sparse", found.folder, found.name, found.config, found.baseline)
-
-    @property
-    def identity(self) -> str:
-        """Weights and settings."""
-        found = self._located
-        key = settings_key(found.config, found.baseline)
-        return f"sparse {found.name}@{found.revision}#{key}"
+class Sparse(ModelRetriever):
+    """A learned sparse model as a retriever."""
 
     def score(self, collection: Collection) -> Scores:
         """Dot product of every pair of the collection, shape (U,).
@@ -109,23 +73,8 @@ class Sparse:
             shape=(len(table), width),
         )[place]
 
-    def count_tokens(self, texts: Sequence[str]) -> float:
-        """Tokens that the model reads of texts, after truncation; NaN without a tokenizer."""
-        return count_tokens(self._model, texts)
-
     def _encode(self, texts: list[str], role: Role) -> pa.Table:
-        model, config = self._model, self._located.config
-        prompt = config.query_prompt if role == "query" else config.document_prompt
-        call = model.encode_query if role == "query" else model.encode_document
-        with model_errors(self.name, "encoding"):
-            found = call(
-                texts,
-                prompt=prompt or None,
-                batch_size=config.batch_size,
-                show_progress_bar=False,
-                convert_to_sparse_tensor=True,
-                save_to_cpu=True,
-            ).coalesce()
+        found = self.encode(texts, role, convert_to_sparse_tensor=True, save_to_cpu=True).coalesce()
         rows, terms = found.indices().numpy()
         weights = found.values().float().numpy()
         return weights_table(self.name, len(texts), found.shape, rows, terms, weights)
