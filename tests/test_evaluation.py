@@ -247,6 +247,24 @@ def test_consistent_form_leaves_out_lower_tiers_that_satisfy_every_wish(tmp_path
     assert math.isnan(sibling["consistent_ndcg@3"].value)
 
 
+def test_rel_in_the_consistent_form_is_of_the_first_product_that_stays(tmp_path: Path) -> None:
+    """With colour unsaid Siblings satisfy every wish: first of the whole pools, gone from these."""
+    tables = tiny_tables()
+    for config in ("queries", "ranking"):
+        rows = tables[config].to_pylist()
+        for row in rows:
+            row["intents"][0]["color"] = None
+        tables[config] = pa.Table.from_pylist(rows, schema=tables[config].schema)
+    collection = Collection.read(write_scored(tmp_path, tables))
+    pools, rows = collection.task("ranking"), collection.pairs.rows["ranking"]
+    order = np.array([0.0, 2.0, 3.0, 1.0])[pools.grades]  # Siblings, Related, Exact
+    found = means(collection, "ranking", scores_by(collection, "ranking", order))
+    rel = judge(collection).matches.rel[rows]
+    assert found["rel"].value == pytest.approx(1.0)
+    assert found["consistent_rel"].value == pytest.approx(rel[pools.grades == 1].mean())
+    assert found["consistent_rel"].value < 1.0
+
+
 def test_attributes_that_no_query_expresses_are_nan_with_a_count(collection: Collection) -> None:
     found = means(collection, "ranking", resolve("oracle").score(collection))
     assert found["attr_color"] == Mean(1.0, 24, 0)

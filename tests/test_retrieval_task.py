@@ -96,13 +96,14 @@ def test_sparse_search_equals_dense(
 
 
 def test_scores_closer_than_float32_tells_apart_are_ordered_in_float64() -> None:
-    products = np.ones((300, 64), dtype=np.float32)
-    products[:, 0] += np.arange(300, dtype=np.float32) * np.float32(1e-6)
-    query = np.full((1, 64), 1000.0, dtype=np.float32)
-    found = top_k_dot(query, products, 5)
-    assert np.array_equal(found.product_index, brute(query, products, 5)[0])
-    in_float32 = (query @ products.T)[0]
-    assert len(np.unique(in_float32)) < 300  # or the test shows nothing
+    rng = np.random.default_rng(1)
+    products = np.ones((2000, 64), dtype=np.float32) * 1000
+    products += rng.normal(size=products.shape).astype(np.float32) * np.float32(1e-3)
+    queries = rng.normal(size=(20, 64)).astype(np.float32)
+    places = brute(queries, products, 5)[0]
+    assert np.array_equal(top_k_dot(queries, products, 5).product_index, places)
+    in_float32 = np.argsort(-(queries @ products.T), axis=1, kind="stable")[:, :5]
+    assert not np.array_equal(np.sort(in_float32), np.sort(places))  # or the test shows nothing
 
 
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
