@@ -38,7 +38,6 @@ def drawn_intents(
     *,
     seed: int = 0,
     wishes: int = 4,
-    only: tuple[str, ...] = ATTRIBUTES,
     rich: float = 0.7,
 ) -> list[list[dict[str, Any]]]:
     """One intent per query: some attributes of a random product, mostly one that has many."""
@@ -54,9 +53,9 @@ def drawn_intents(
     )
     found = []
     for row in rows.tolist():
-        have = [name for name in only if name != "product_type" and columns[name][row]]
+        have = [name for name in ATTRIBUTES if name != "product_type" and columns[name][row]]
         names = rng.choice(have, min(len(have), wishes - 1), replace=False).tolist()
-        typed = ["product_type"] if rng.random() < 0.6 or only != ATTRIBUTES else []
+        typed = ["product_type"] if rng.random() < 0.6 else []
         found.append([{name: _value(name, columns[name][row]) for name in [*typed, *names]}])
     return found
 
