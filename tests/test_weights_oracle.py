@@ -16,7 +16,6 @@ from fashion_rq_bench.builders.weights.ablation import AblationConfig
 from fashion_rq_bench.builders.weights.cross_encoder import (
     CrossEncoderConfig,
     load_cross_encoder,
-    quality,
     train_cross_encoder,
 )
 from fashion_rq_bench.builders.weights.derive import derive, from_catalog
@@ -30,6 +29,7 @@ from fashion_rq_bench.builders.weights.esci import (
 )
 from fashion_rq_bench.builders.weights.fit import WeightsConfig
 from fashion_rq_bench.builders.weights.match_codes import match_codes
+from fashion_rq_bench.builders.weights.oracle_quality import quality
 from fashion_rq_bench.builders.weights.ridge import RidgeConfig
 from fashion_rq_bench.builders.weights.sanity import (
     MARGIN,
@@ -281,6 +281,8 @@ def test_bad_settings_pairs_and_folders_are_refused(tmp_path: Path) -> None:
     pairs = pa.table({"query": ["a"], "text": ["b"], "relevant": [2]})
     with pytest.raises(InputError, match="0 or 1"):
         train_cross_encoder(pairs, pairs, tmp_path)
+    with pytest.raises(InputError, match="no pairs on one side"):
+        train_cross_encoder(pairs.slice(0, 0), pairs, tmp_path)
     with pytest.raises(InputError, match="column 'relevant'"):
         train_cross_encoder(pairs.drop_columns("relevant"), pairs, tmp_path)
     (tmp_path / "modules.json").write_text("[]", encoding="utf-8")

@@ -17,22 +17,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fashion_rq_bench._io import write_json
 from fashion_rq_bench._optional import require
 from fashion_rq_bench._progress import track
+from fashion_rq_bench.builders.weights.oracle_quality import OracleQuality, quality
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError
 
 __all__ = [
     "TRAINING",
     "CrossEncoderConfig",
-    "OracleQuality",
     "TextOracle",
     "Trained",
     "load_cross_encoder",
     "predict_logits",
-    "quality",
     "train_cross_encoder",
 ]
 
@@ -109,25 +108,6 @@ class CrossEncoderConfig:
 
 
 @dataclass(frozen=True)
-class OracleQuality:
-    """How well probabilities fit labels.
-
-    Attributes:
-        roc_auc: NaN if only one class is there.
-        brier: mean squared error of the probabilities.
-        brier_marginal: of predicting the positive rate for every pair.
-        positive_rate: share of relevant pairs.
-        n: pairs.
-    """
-
-    roc_auc: float
-    brier: float
-    brier_marginal: float
-    positive_rate: float
-    n: int
-
-
-@dataclass(frozen=True)
 class Trained:
     """A trained cross-encoder.
 
@@ -192,8 +172,10 @@ def _labels(pairs: pa.Table) -> NDArray[np.float64]:
                 f"Pairs for a cross-encoder need a column {name!r}.", given=pairs.column_names
             )
     labels: NDArray[np.float64] = pairs["relevant"].to_numpy().astype(np.float64)
-    if not len(labels) or not np.isin(labels, (0.0, 1.0)).all():
-        raise InputError("There must be pairs, and relevant must be 0 or 1.", given=len(labels))
+    if not len(labels):
+        raise InputError("There are no pairs on one side.", fix="Give a few dozen queries.")
+    if not np.isin(labels, (0.0, 1.0)).all():
+        raise InputError("relevant must be 0 or 1.")
     return labels
 
 
@@ -308,7 +290,7 @@ def load_cross_encoder(path: Path) -> Any:
         raise ModelError(
             "This folder is not a cross-encoder of safetensors.",
             given=pickled or str(path),
-            fix="Train one with train_cross_encoder.",
+            fix="Train one with: fashion-rq weights train --out MODEL",
         )
     with _without_bars():
         return require("sentence_transformers", "weights").CrossEncoder(
@@ -375,25 +357,3 @@ class TextOracle:
                 )
             )
         return np.concatenate(found)
-
-
-def quality(logits: ArrayLike, labels: ArrayLike) -> OracleQuality:
-    """ROC-AUC and Brier score of logits, beside the marginal baseline (paper 8.0.5).
-
-    Args:
-        logits: (P,) raw logits.
-        labels: (P,) 0 or 1.
-    """
-    metrics = require("sklearn.metrics", "weights")
-    scores, truth = np.asarray(logits, dtype=np.float64), np.asarray(labels, dtype=np.float64)
-    rate = float(truth.mean())
-    auc = float(metrics.roc_auc_score(truth, scores)) if 0 < rate < 1 else float("nan")
-    probability = _sigmoid(scores)
-    brier = float(((probability - truth) ** 2).mean())
-    return OracleQuality(auc, brier, rate * (1 - rate), rate, len(truth))
-
-
-def _sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.special import expit
-
-    return np.asarray(expit(logits), dtype=np.float64)
