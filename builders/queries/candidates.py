@@ -57,7 +57,7 @@ _MIN_RANGE = 0.7
 
 _MOST_SINGLES = 4
 
-_OFTEN_UNKNOWN = {"price_hint": 0.25, "material": 0.4, "style_tags": 0.35, "pattern": 0.45}
+_OFTEN_UNKNOWN = {"price_hint": 0.25, "material": 0.45, "style_tags": 0.45, "pattern": 0.5}
 """Attributes that catalogs often leave open, and the least share of a cluster's products whose
 value is known. Among these nearly all must agree; the others are given the benefit of the doubt."""
 _MIN_AGREED = 0.9

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +62,7 @@ class Draft:
     planned: Planned
     noisy: bool
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """Its folded words."""
         return frozenset(fold(self.text).split())
