@@ -45,14 +45,12 @@ def _without(level: int) -> RQVAEConfig:
 
 _K128 = replace(DEFAULT, codebook_size=128)
 _K256 = replace(DEFAULT, codebook_size=256)
-_K40 = replace(DEFAULT, codebook_size=40)
 
 SETTINGS: dict[str, Setting] = {
     "default": Setting(DEFAULT, 5, downstream=True),
     NO_LOSS: Setting(replace(DEFAULT, exclusivity=(0.0,)), 5, downstream=True),
     f"{KMEANS}, small leaves closed": Setting(DEFAULT, 5, network=False),
     KMEANS: Setting(DEFAULT, 5, open_leaves=True, network=False),
-    f"{KMEANS}, K = 40, small leaves closed": Setting(_K40, 5, network=False),
     "small leaves open": Setting(DEFAULT, 5, open_leaves=True),
     f"{NO_LOSS}, small leaves open": Setting(
         replace(DEFAULT, exclusivity=(0.0,)), 5, open_leaves=True
