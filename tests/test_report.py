@@ -20,7 +20,7 @@ from fashion_rq_bench.cli import app
 from fashion_rq_bench.edition import Edition
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.report import write
-from fashion_rq_bench.report.board import Board, read_board
+from fashion_rq_bench.report.board import Board, Measured, read_board
 from fashion_rq_bench.report.grid import (
     Cell,
     Grid,
@@ -160,15 +160,21 @@ def test_table_2_shows_figures_intervals_and_marks(board: Board) -> None:
     assert grid.rows[0].cells[macro].group == ""
 
 
-def test_letters_part_models_that_differ_and_no_others(board: Board) -> None:
-    measured = board.measure("ranking", "ndcg@10")
-    places = board.places()
-    found = letters(measured, places)
-    pairs = [(a, b) for i, a in enumerate(places) for b in places[i + 1 :]]
-    adjusted = stats.holm(measured.differences(pairs).p_value)
-    for (one, other), p_value in zip(pairs, adjusted, strict=True):
-        assert bool(set(found[one]) & set(found[other])) == (p_value >= stats.LEVEL)
-    assert len(set(found)) > 1
+def test_letters_part_models_that_differ_after_holm_and_no_others() -> None:
+    rng, count = np.random.default_rng(0), 40
+    drawn = stats.resample(np.arange(count).astype(str))
+    places, kinds = [0, 1, 2, 3], set()
+    pairs = [(a, b) for a in places for b in places if a < b]
+    for _ in range(20):
+        values = rng.normal(size=(4, count)) + np.array([[0.9], [0.5], [0.4], [0.0]])
+        draws, n = drawn.means(values.T), np.full(4, count)
+        measured = Measured(values, drawn, values.mean(axis=1), draws, n, n - count, pooled=False)
+        raw = measured.differences(pairs).p_value
+        found = letters(measured, places)
+        for (one, other), p_value, adjusted in zip(pairs, raw, stats.holm(raw), strict=True):
+            assert bool(set(found[one]) & set(found[other])) == (adjusted >= stats.LEVEL)
+            kinds.add((p_value < stats.LEVEL, adjusted < stats.LEVEL))
+    assert kinds == {(True, True), (True, False), (False, False)}
 
 
 def test_a_model_of_the_embedder_is_marked_and_explained(board: Board, tmp_path: Path) -> None:
