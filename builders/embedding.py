@@ -25,7 +25,6 @@ from fashion_rq_bench.errors import CatalogError, ConfigError
 from fashion_rq_bench.retrievers.encoders import (
     EncoderConfig,
     Role,
-    SentenceEncoder,
     TextEncoder,
     Vectors,
     load_text_encoder,
@@ -107,6 +106,7 @@ def embed(
 
     Raises:
         CatalogError: if images are asked for and are missing or unreadable.
+        ConfigError: if images are asked of an encoder that reads text only.
         ModelError: if the encoder returns non-finite numbers or too few vectors.
     """
     texts = product_text(catalog, config.text).to_pylist() if config.modality != "image" else []
@@ -137,9 +137,8 @@ def _encoder_config(config: EmbeddingConfig) -> EncoderConfig:
 class _ImageTower:
     """Encodes items written "SHA-256 path"; the hash makes a changed photo another item."""
 
-    encoder: SentenceEncoder
+    encoder: TextEncoder
     folder: Path
-    batch_size: int
 
     @property
     def identity(self) -> str:
@@ -147,10 +146,7 @@ class _ImageTower:
 
     def encode(self, texts: Sequence[str], role: Role = "document") -> Vectors:
         opened = [_open_image(self.folder / item.partition(" ")[2]) for item in texts]
-        found = self.encoder.model.encode(
-            opened, batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True
-        )
-        return unit_rows(np.asarray(found))
+        return self.encoder.encode_images(opened)
 
 
 def _image_vectors(
@@ -166,8 +162,6 @@ def _image_vectors(
             "Image embeddings need the folder the images lie in.",
             fix="Give a catalog folder with images/, or use --modality text.",
         )
-    if not isinstance(encoder, SentenceEncoder):
-        raise ConfigError("This encoder reads text only.", given=encoder.name)
     names = catalog["image"].to_pylist()
     present = np.array([bool(name) and (images / name).is_file() for name in names])
     missing = int((~present).sum())
@@ -179,7 +173,7 @@ def _image_vectors(
         )
     where = np.flatnonzero(present)
     items = [f"{file_sha256(images / names[row])} {names[row]}" for row in where]
-    tower = _ImageTower(encoder, images, config.batch_size)
+    tower = _ImageTower(encoder, images)
     rows = encode_texts(tower, items, "document", cache=cache)
     vectors = np.zeros((len(names), rows.shape[1]), dtype=np.float32)
     vectors[where] = rows

@@ -12,7 +12,7 @@ from fashion_rq_bench.builders import embedding
 from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.embedding import EmbeddingConfig, embed
 from fashion_rq_bench.errors import CatalogError, ConfigError
-from fashion_rq_bench.retrievers.encoders import SentenceEncoder, unit_rows
+from fashion_rq_bench.retrievers.encoders import unit_rows
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +40,17 @@ def test_a_finished_shard_is_not_encoded_again(catalog, tmp_path, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == files
 
 
-class Tower(SentenceEncoder):
+class Tower:
     """An encoder of texts and pictures: a picture is its mean colour."""
 
     name, revision, dim, identity = "tower", "1", 3, "tower@1"
 
-    def __init__(self) -> None:
-        self._model = self
+    def encode(self, texts, role="document"):
+        return unit_rows(np.tile([0.0, 0.0, 1.0], (len(texts), 1)))
 
-    @property
-    def model(self):
-        return self
-
-    def encode(self, items, *args, **settings):
-        if items and not isinstance(items[0], str):
-            return np.array([np.asarray(item, dtype=float).mean((0, 1)) for item in items])
-        return unit_rows(np.tile([0.0, 0.0, 1.0], (len(items), 1)))
+    def encode_images(self, images):
+        means = [np.asarray(image, dtype=float).mean((0, 1)) for image in images]
+        return unit_rows(np.array(means))
 
 
 @pytest.fixture
