@@ -346,6 +346,7 @@ def test_editions_of_two_embedders_are_told_how_far_they_agree(
     assert "(lsa)" in ranking.columns[1]
     assert "(minilm)" in ranking.rows[0].name
     assert any("Models: bad_one|$x$<b>, good, lsa." in note for note in ranking.notes)
+    assert "At home in one of the editions: lsa." in ranking.notes
     figures = [
         [
             board.measure("ranking", "ndcg@10").figures[names_of(board).index(name)]

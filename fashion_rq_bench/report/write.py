@@ -72,8 +72,9 @@ def agreement_of_editions(boards: Sequence[Board]) -> list[Grid]:
     embedder than about the models.
     """
     names = [_called(board) for board in boards]
-    by_name = [{b.models[place].name: place for place in b.places()} for b in boards]
+    by_name = [{b.models[place].label: place for place in b.places()} for b in boards]
     shared = sorted(set.intersection(*(set(found) for found in by_name)))
+    home = sorted({one.label for b in boards for one in b.models if one.at_home} & set(shared))
     grids = []
     for task, metric in boards[0].main.items():
         if not all(board.has(task, metric) for board in boards):
@@ -84,6 +85,7 @@ def agreement_of_editions(boards: Sequence[Board]) -> list[Grid]:
         ]
         title = f"Agreement of editions on {TASK_TITLES[task]}, {metric}"
         notes = [f"Models: {', '.join(shared) or 'none that all editions have'}."]
+        notes += [f"At home in one of the editions: {', '.join(home)}."] if home else []
         grids.append(Agreement.between(names, figures).grid(f"agreement-{task}", title, notes))
     return grids
 
