@@ -17,7 +17,7 @@ __all__ = ["price_table"]
 
 def price_table(facts: Mapping[str, Any]) -> Table:
     """Calls, tokens and money, as expected and at most; no price is "not known", never 0."""
-    table = Table(title="What the language model would cost (no call was made)")
+    table = Table(title="Price of the calls (none was made)")
     table.add_column("")
     table.add_column("expected", justify="right")
     table.add_column("at most", justify="right")
