@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["track"]
+from fashion_rq_bench._optional import require
+
+__all__ = ["track", "without_loading_bars"]
 
 Item = TypeVar("Item")
 
@@ -50,3 +53,16 @@ def track(
         for item in items:
             yield item
             bar.advance(task, unit)
+
+
+@contextmanager
+def without_loading_bars() -> Iterator[None]:
+    """Keep transformers from drawing a bar for every file of weights."""
+    logging = require("transformers.utils.logging", "build")
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

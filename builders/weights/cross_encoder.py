@@ -9,8 +9,7 @@ safetensors are read or written, and code from a model's repository is never run
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench._io import write_json
 from fashion_rq_bench._optional import require
-from fashion_rq_bench._progress import track
+from fashion_rq_bench._progress import track, without_loading_bars
 from fashion_rq_bench.builders.weights.oracle_quality import OracleQuality, quality
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError
 
@@ -151,11 +150,11 @@ def train_cross_encoder(
     valid_labels = _labels(valid)
     require("accelerate", "weights")
     require("transformers", "weights").set_seed(config.seed)
-    with _without_bars():
+    with without_loading_bars():
         model = _new_model(config)
     losses = _fit(model, train, labels, out, config)
     out.mkdir(parents=True, exist_ok=True)
-    with _without_bars():
+    with without_loading_bars():
         model.save_pretrained(str(out), create_model_card=False)
     logits = predict_logits(model, valid["query"].to_pylist(), valid["text"].to_pylist())
     trained = Trained(out, losses, quality(logits, valid_labels))
@@ -292,23 +291,10 @@ def load_cross_encoder(path: Path) -> Any:
             given=pickled or str(path),
             fix="Train one with: fashion-rq weights train --out MODEL",
         )
-    with _without_bars():
+    with without_loading_bars():
         return require("sentence_transformers", "weights").CrossEncoder(
             str(path), model_kwargs={"use_safetensors": True}, local_files_only=True
         )
-
-
-@contextmanager
-def _without_bars() -> Iterator[None]:
-    """Keep transformers from drawing a bar for every file of weights."""
-    logging = require("transformers.utils.logging", "weights")
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def predict_logits(

@@ -51,8 +51,8 @@ def page(
     review = sample_review(Edition.open(edition), config)
     write_review_page(review, out)
     told = (
-        f"{len(review.queries)} queries are on {escape(str(out))}. Open it in a browser, save the answers at "
-        f"the end, then: fashion-rq review read FILES --edition {escape(edition)}"
+        f"{len(review.queries)} queries are on {escape(str(out))}. Open it in a browser, save the "
+        f"answers at the end, then: fashion-rq review read FILES --edition {escape(edition)}"
     )
     facts = {"review": review.review_id, "edition": review.edition_id, "page": str(out)}
     print_shown(Shown([told], {**facts, "queries": len(review.queries)}), as_json)

@@ -9,13 +9,12 @@ the record does: pooling, projection, lengths, padding side and end-of-sequence 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fashion_rq_bench._io import read_json
 from fashion_rq_bench._optional import require
+from fashion_rq_bench._progress import without_loading_bars
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.retrievers.baselines import Baseline, Kind
 from fashion_rq_bench.retrievers.encoding import EncoderConfig
@@ -50,7 +49,7 @@ def assemble(
     cls = getattr(library, _CLASSES[kind])
     loading = _loading(config)
     try:
-        with _without_bars():
+        with without_loading_bars():
             if baseline is None or kind == "late-interaction":
                 model = cls(str(folder), device=config.device, local_files_only=True, **loading)
             else:
@@ -182,16 +181,3 @@ def _ours() -> Any:
     from fashion_rq_bench.retrievers import _modules
 
     return _modules
-
-
-@contextmanager
-def _without_bars() -> Iterator[None]:
-    """Keep transformers from drawing a bar for every file of weights."""
-    logging = require("transformers.utils.logging", "build")
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

@@ -4,7 +4,8 @@
 
 A full comparison is every metric of every model with its interval, and every pair of models with
 difference, interval, test, shares and smallest detectable difference, Holm over all of them. The
-checks draw data in which a difference is known, so that coverage and false positives can be counted.
+checks draw data in which a difference is known, so that coverage and false positives can be
+counted.
 """
 
 from __future__ import annotations
@@ -56,13 +57,14 @@ def timed(models: int, queries: int, metrics: int) -> None:
     tests = full_comparison([values for values, _ in made], made[0][1])
     wall, used = time.perf_counter() - start, time.process_time() - cpu
     print(
-        f"{models} models x {queries:,} queries x {metrics} metrics, {stats.RESAMPLES:,} resamples, "
-        f"{tests:,} paired comparisons: {wall:.1f} s wall, {used:.1f} s CPU (promised: {PROMISED:g})"
+        f"{models} models x {queries:,} queries x {metrics} metrics, {stats.RESAMPLES:,} resamples,"
+        f" {tests:,} paired comparisons: {wall:.1f} s wall, {used:.1f} s CPU"
+        f" (promised: {PROMISED:g})"
     )
 
 
 def checks(rounds: int, shared: float) -> None:
-    """Share of 95% intervals that hold the true difference, and of tests below .05 that are false."""
+    """Share of 95% intervals that hold the true difference, and of tests that err at .05."""
     rng = np.random.default_rng(1)
     held, wrong = {"cluster": 0, "query": 0}, {"cluster": 0, "query": 0}
     for number in range(rounds):
