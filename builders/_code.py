@@ -40,8 +40,10 @@ def code_digest(module: str) -> str:
 
 
 def _data() -> list[bytes]:
+    """Word lists and colours; the pages that lie beside them change nothing in an edition."""
     files = Path(str(importlib.resources.files(_ROOT))) / "data"
-    return [path.read_bytes() for path in sorted(files.glob("*.*"))]
+    read = (path for path in sorted(files.glob("*.*")) if path.suffix in {".csv", ".toml"})
+    return [path.read_bytes() for path in read]
 
 
 def _source(name: str) -> bytes | None:
