@@ -8,8 +8,8 @@ Two embeddings of the same products. *Planted*: a product's vector is the sum of
 of its group, its article type (weight .3) and its colour family and gender (weight .09, the same
 direction in every type, as colours are in a text embedding); no label is used, no small leaf is
 closed. *Text*: LSA of the products' core text with the default's labels and least leaf. Noise is
-Gaussian; its expected length is given as a multiple of the last weight (planted) and of a tenth of
-a vector's length (text). K is 20: the planted tree has 15 nodes at level 1, and at most 21 below
+Gaussian; its expected length is given as a multiple of the last weight (planted) and of a twentieth
+of a vector's length (text). K is 18: the planted tree has 15 nodes at level 1, and at most 21 below
 one node.
 
     python scripts/study/recovery.py
@@ -38,10 +38,10 @@ from fashion_rq_bench.builders.rqvae.stage import vectors_of
 Vectors = npt.NDArray[np.float32]
 
 WEIGHTS = (1.0, 0.3, 0.09)
-NOISE = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
-TEXT_NOISE = 0.1
+NOISE = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+TEXT_NOISE = 0.05
 LEVELS = (1, 2, 3)
-SUPERVISED = RQVAEConfig(codebook_size=20, items_per_prefix=0, min_steps=400)
+SUPERVISED = RQVAEConfig(codebook_size=18, items_per_prefix=0, min_steps=400)
 UNSUPERVISED = replace(SUPERVISED, exclusivity=(0.0,), labels=((), (), ()), min_leaf=1)
 
 

@@ -27,6 +27,7 @@ def front(rows: Rows, path: Path) -> None:
             axes.annotate(
                 setting, (x[0], y[0]), fontsize=7, xytext=(4, 4), textcoords="offset points"
             )
+        axes.margins(0.25, 0.1)
         axes.set(xlabel="leaf coverage", ylabel=f"leaf purity of {name}")
     levels = (1, 2, 3)
     for setting in [name for name, seeds in rows.items() if len(seeds) >= 5]:
