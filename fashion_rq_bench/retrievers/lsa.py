@@ -7,7 +7,7 @@ Out: a :class:`~fashion_rq_bench.retrievers.encoding.TextEncoder`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,29 +31,12 @@ class LsaEncoder:
     _CHUNK = 16_384
 
     def __init__(self, corpus: Sequence[str], dim: int = 256, seed: int = 0) -> None:
-        self._corpus, self._dim, self._seed = list(corpus), dim, seed
+        self._corpus, self._dim, self._seed = tuple(corpus), dim, seed
         self.revision = digest("lsa-1", str(dim), str(seed), *self._corpus)[:16]
 
-    @cached_property
+    @property
     def _fitted(self) -> tuple[Any, Any]:
-        """The TF-IDF weighting and the projection, learnt on first use."""
-        text = require("sklearn.feature_extraction.text", "build")
-        decomposition = require("sklearn.decomposition", "build")
-        words = text.TfidfVectorizer(
-            ngram_range=(1, 2),
-            min_df=2 if len(self._corpus) >= 1000 else 1,
-            max_features=50_000,
-            sublinear_tf=True,
-            dtype=np.float32,
-        )
-        try:
-            counts = words.fit_transform(self._corpus)
-        except ValueError as error:  # scikit-learn: an empty vocabulary
-            raise ModelError(
-                "lsa found no word in its corpus.", given=f"{len(self._corpus)} texts"
-            ) from error
-        dim = max(1, min(self._dim, min(counts.shape) - 1))
-        return words, decomposition.TruncatedSVD(dim, random_state=self._seed).fit(counts)
+        return _learn(self._corpus, self._dim, self._seed)
 
     @property
     def dim(self) -> int:
@@ -77,3 +60,25 @@ class LsaEncoder:
     def encode_images(self, images: Sequence[object]) -> Vectors:
         """Refused: LSA reads text only."""
         raise text_only(self.name)
+
+
+@lru_cache(maxsize=2)
+def _learn(corpus: tuple[str, ...], dim: int, seed: int) -> tuple[Any, Any]:
+    """The TF-IDF weighting and the projection; kept, since hybrids and slices share a corpus."""
+    text = require("sklearn.feature_extraction.text", "build")
+    decomposition = require("sklearn.decomposition", "build")
+    words = text.TfidfVectorizer(
+        ngram_range=(1, 2),
+        min_df=2 if len(corpus) >= 1000 else 1,
+        max_features=50_000,
+        sublinear_tf=True,
+        dtype=np.float32,
+    )
+    try:
+        counts = words.fit_transform(corpus)
+    except ValueError as error:  # scikit-learn: an empty vocabulary
+        raise ModelError(
+            "lsa found no word in its corpus.", given=f"{len(corpus)} texts"
+        ) from error
+    dim = max(1, min(dim, min(counts.shape) - 1))
+    return words, decomposition.TruncatedSVD(dim, random_state=seed).fit(counts)
