@@ -20,7 +20,8 @@ from fashion_rq_bench.scoring import CONSISTENT, CUTS
 
 __all__ = ["SETS", "Column", "ColumnSet", "table_data", "title_of"]
 
-_DIGITS = 5
+_DIGITS = 9
+"""Decimals in the page: many more than it prints, or rounding twice would change the last."""
 _HEADINGS = {
     "ranking": "T1 Ranking",
     "classification": "T2 Classification",
