@@ -103,6 +103,7 @@ class Bench:
         self.ids = self.corpus.select(["product_id", "semantic_id"])
         self.codes = code_matrix(self.ids, self.catalog)
         self.clusters = edition.table("clusters")
+        self.asked = set(map(tuple, edition.table("queries")["prefix"].to_pylist()))
         self.config = _config.from_mapping(TaskConfig, edition.manifest["config"]["tasks"])
         name = str(edition.encoder["name"])
         self.similarity = StringTable(
@@ -111,12 +112,12 @@ class Bench:
 
     @property
     def leaves(self) -> list[list[int]]:
-        """Qualifying leaves."""
+        """Qualifying leaves that the edition has queries of."""
         level = self.codes.shape[1]
         found: list[list[int]] = self.clusters.filter(pc.field("level") == level)[
             "prefix"
         ].to_pylist()
-        return found
+        return [leaf for leaf in found if tuple(leaf) in self.asked]
 
     def measure(self, queries: pa.Table) -> Facts:
         """The oracle's figures, its nDCG@10 per query, and what the queries express."""
