@@ -79,7 +79,7 @@ def render_card(tables: Tables, manifest: Mapping[str, Any], reports: Mapping[st
         "provenance": _rows(("", ""), _flat(manifest["provenance"])),
         "license": f"Licence of the catalog: {escape(catalog['license'])}. Texts and values of the "
         "products stay under it; check it before you pass this edition on.",
-        "configuration": _rows(("setting", "value"), _flat(manifest["config"])),
+        "configuration": _rows(("setting", "value"), _flat(_used(manifest["config"]))),
     }
     return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(parts)
 
@@ -214,6 +214,12 @@ def _checked(report: Mapping[str, Any]) -> Iterable[str]:
         f"clusters as well as their own. Of {coverage['required_types']:,} product types that make "
         f"up 5% of a cluster or more, {coverage['gaps']:,} have no query that finds them."
     )
+
+
+def _used(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the language model's settings where the grammar wrote the queries."""
+    generator = config.get("queries", {}).get("generator")
+    return {name: part for name, part in config.items() if name != "llm" or generator == "llm"}
 
 
 def _flat(value: object, path: str = "") -> Iterable[tuple[str, object]]:

@@ -102,7 +102,7 @@ def _refuse_empty(pools: Pools) -> None:
             raise BuildError(
                 f"{problem}.",
                 given=f"{len(pools.prefixes)} anchors",
-                fix="Use a larger catalog, or more queries per cluster (queries.min_queries).",
+                fix="Use a larger catalog: a few hundred products of several types and colours.",
             )
 
 

@@ -14,9 +14,11 @@ import json
 import signal
 import sys
 from types import FrameType
+from typing import Annotated
 
 import typer
 
+from fashion_rq_bench import __version__
 from fashion_rq_bench.commands import (
     build,
     compare,
@@ -38,10 +40,21 @@ app = typer.Typer(
     name="fashion-rq",
     help="Build fashion-retrieval benchmarks from a catalog, and score retrievers on them.",
     no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
 
 build.register(app)
 evaluate.register(app)

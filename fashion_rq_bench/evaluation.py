@@ -176,6 +176,7 @@ def evaluate(
     tasks: Sequence[str] | None = None,
     config: EncoderConfig | None = None,
     full_catalog: bool = False,
+    report: Callable[[str], None] | None = None,
 ) -> EvaluationResult:
     """Score retrievers on an edition.
 
@@ -188,6 +189,7 @@ def evaluate(
         config: how encoders are run.
         full_catalog: also rank the whole corpus for each of T1's queries, by the models that can;
             those files go to ``full-catalog/``.
+        report: called with a retriever's name before it is scored.
 
     Raises:
         ConfigError: an unknown model or task; nothing is scored.
@@ -198,7 +200,11 @@ def evaluate(
     retrievers = _resolve_all(models, out / "vectors", config)
     opened = edition if isinstance(edition, Edition) else Edition.open(edition)
     session = _Session(opened, out)
-    runs = [session.run(retriever, full_catalog) for retriever in retrievers]
+    runs = []
+    for retriever in retrievers:
+        if report:
+            report(retriever.name)
+        runs.append(session.run(retriever, full_catalog))
     return EvaluationResult(opened.id, opened.name, wanted, out, tuple(runs))
 
 

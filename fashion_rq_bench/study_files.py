@@ -132,13 +132,13 @@ def read_queries(path: Path) -> list[str]:
     """A pool of queries: a text file with one per line (blank ones are passed over), or an edition.
 
     Args:
-        path: of the file, or an edition's folder.
+        path: of the file, or an edition's folder; ``mini`` is the embedded edition.
 
     Raises:
         InputError: if the file cannot be read.
         EditionError: if the folder is no edition.
     """
-    if path.is_dir():
+    if path.is_dir() or (path == Path("mini") and not path.exists()):
         return [
             str(query) for query in Edition.open(path).table("queries", ["query"])[0].to_pylist()
         ]

@@ -122,3 +122,20 @@ def test_every_documented_command_and_option_exists():
         for option in re.findall(r"(?<!\S)(--[a-z-]+)", line):
             assert option in known[verb], f"{option} in: {line}"
     assert {"build", "evaluate", "describe", "show"} <= known.keys()
+
+
+def test_the_version_is_told():
+    from fashion_rq_bench import __version__
+
+    assert run("--version").stdout.strip() == __version__
+
+
+def test_a_map_without_a_column_says_what_it_takes():
+    result = run("build", "--catalog", "shop.csv", "--out", "out", "--map", "title")
+    fails(result, 3, "OURS=THEIRS", "title")
+
+
+def test_a_report_never_replaces_an_editions_own(tmp_path):
+    (tmp_path / "edition.json").write_text("{}", encoding="utf-8")
+    result = run("report", "--edition", "mini", "--out", str(tmp_path))
+    fails(result, 3, "is an edition", str(tmp_path / "report"))

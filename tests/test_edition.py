@@ -471,6 +471,12 @@ def test_the_card_shows_catalog_text_as_text(tmp_path: Path) -> None:
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables_of_card} <= {3, 4, 5}
 
 
+def test_a_grammars_card_names_no_language_model() -> None:
+    card = (Edition.open("mini").path / "README.md").read_text(encoding="utf-8")
+    assert "queries.generator" in card
+    assert "llm." not in card
+
+
 def test_the_card_declares_every_config(tiny: Edition) -> None:
     front = (tiny.path / "README.md").read_text(encoding="utf-8").split("---\n")[1]
     card = yaml.safe_load(front)

@@ -218,6 +218,10 @@ def _given(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _column_map(item: str) -> dict[str, Any]:
+    if "=" not in item and not Path(item).exists():
+        raise ConfigError(
+            "--map takes OURS=THEIRS, or a TOML file.", given=item, fix="E.g. --map title=name."
+        )
     if "=" not in item:
         return _config.read_toml(Path(item))
     ours, _, theirs = item.partition("=")

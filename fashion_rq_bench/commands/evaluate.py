@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown, say
 
 __all__ = ["register", "results_folder", "score"]
 
@@ -60,7 +60,14 @@ def score(
 
     opened = Edition.open(edition)
     folder = out or results_folder(opened.path)
-    result = run(models, opened, out=folder, tasks=tasks, full_catalog=full_catalog)
+    result = run(
+        models,
+        opened,
+        out=folder,
+        tasks=tasks,
+        full_catalog=full_catalog,
+        report=lambda name: say(f"{name} ..."),
+    )
     parts: list[Any] = [result.table()]
     if full_catalog:
         from rich.markup import escape

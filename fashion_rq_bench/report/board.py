@@ -200,7 +200,7 @@ class Board:
             allowed=allowed,
             fix="Name one with the start of its id."
             if found
-            else f"Score it with: fashion-rq evaluate {name} --edition {self.edition.path}",
+            else "To score another: fashion-rq evaluate MODEL --edition EDITION.",
         )
 
     def measure(self, task: str, metric: str, rows: NDArray[np.bool_] | None = None) -> Measured:

@@ -15,7 +15,7 @@ from rich.table import Table
 
 __all__ = ["loss_lines", "pairs_table", "sanity_line", "weights_tables"]
 
-_TITLE = "Attribute weights (paper, Tables 9 and 10)"
+_TITLE = "Attribute weights"
 _LOSSES_SHOWN = 8
 
 

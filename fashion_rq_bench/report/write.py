@@ -47,10 +47,17 @@ def write_report(editions: Sequence[tuple[Edition, Path]], out: Path) -> list[Pa
         The files that a reader opens first.
 
     Raises:
-        ConfigError: the same edition twice.
+        ConfigError: the same edition twice, or ``out`` is itself an edition, whose files it would
+            replace.
         InputError: an edition without results.
         MissingDependencyError: without matplotlib.
     """
+    if (out / "edition.json").exists():
+        raise ConfigError(
+            "This folder is an edition, and has a report.json of its own.",
+            given=str(out),
+            fix=f"Give a folder of its own, e.g. --out {out / 'report'}.",
+        )
     ids = [edition.id for edition, _ in editions]
     if len(set(ids)) < len(ids):
         raise ConfigError("The same edition is named twice.", given=[i[:12] for i in ids])
