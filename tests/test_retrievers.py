@@ -283,6 +283,24 @@ def test_lsa_finds_the_same_words_and_zero_for_none() -> None:
     assert (encoder.encode(texts) == LsaEncoder(texts, dim=3).encode(texts)).all()
 
 
+def test_lsa_is_the_same_on_any_number_of_threads():
+    """BLAS sums in another order on two threads, and whole editions came out different."""
+    from threadpoolctl import threadpool_limits
+
+    from fashion_rq_bench.builders.catalog import read_catalog
+    from fashion_rq_bench.builders.catalog.text import product_text
+    from fashion_rq_bench.builders.embedding import CORE_TEXT
+    from fashion_rq_bench.retrievers import lsa
+
+    texts = sorted(set(product_text(read_catalog("synthetic:3000").table, CORE_TEXT).to_pylist()))
+    found = []
+    for threads in (1, 2):
+        lsa._learn.cache_clear()
+        with threadpool_limits(threads):
+            found.append(LsaEncoder(texts).encode(texts))
+    assert (found[0] == found[1]).all()
+
+
 def test_two_corpora_never_share_an_identity() -> None:
     one, two = LsaEncoder(["a b", "c d"]), LsaEncoder(["a b", "c e"])
     assert one.identity != two.identity
