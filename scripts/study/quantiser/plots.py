@@ -11,6 +11,10 @@ from .page import Rows, interval, values
 __all__ = ["front"]
 
 
+_WITH_LEVELS = 6
+"""Rows whose coverage is drawn by level; more lines cannot be told apart."""
+
+
 def front(rows: Rows, path: Path) -> None:
     """Leaf coverage against leaf purity of type and of colour, and coverage by level."""
     from matplotlib.figure import Figure
@@ -30,7 +34,7 @@ def front(rows: Rows, path: Path) -> None:
         axes.margins(0.25, 0.1)
         axes.set(xlabel="leaf coverage", ylabel=f"leaf purity of {name}")
     levels = (1, 2, 3)
-    for setting in [name for name, seeds in rows.items() if len(seeds) >= 5]:
+    for setting in list(rows)[:_WITH_LEVELS]:
         found = [interval(values(rows, setting, f"coverage_{n}")) for n in levels]
         means, halves = np.array(found).T
         level_axes.errorbar(levels, means, yerr=np.nan_to_num(halves), marker="o", label=setting)

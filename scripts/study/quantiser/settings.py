@@ -31,7 +31,7 @@ class Setting:
     """
 
     config: RQVAEConfig
-    seeds: int = 3
+    seeds: int = 5
     open_leaves: bool = False
     network: bool = True
     downstream: bool = False
