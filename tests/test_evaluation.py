@@ -226,15 +226,20 @@ def test_ties_are_broken_by_query_and_product_id(collection: Collection) -> None
         assert found[f"consistency@{k}"].value == pytest.approx(known, abs=1e-12)
 
 
-def test_consistent_form_leaves_out_lower_tiers_that_satisfy_every_wish(tmp_path: Path) -> None:
-    """With colour unsaid, Siblings satisfy as much as Exact products do."""
+def without_color(folder: Path) -> Collection:
+    """The tiny edition, no query of which names a colour."""
     tables = tiny_tables()
     for config in ("queries", "ranking"):
         rows = tables[config].to_pylist()
         for row in rows:
             row["intents"][0]["color"] = None
         tables[config] = pa.Table.from_pylist(rows, schema=tables[config].schema)
-    collection = Collection.read(write_scored(tmp_path, tables))
+    return Collection.read(write_scored(folder, tables))
+
+
+def test_consistent_form_leaves_out_lower_tiers_that_satisfy_every_wish(tmp_path: Path) -> None:
+    """With colour unsaid, Siblings satisfy as much as Exact products do."""
+    collection = without_color(tmp_path)
     oracle = resolve("oracle").score(collection)
     found = means(collection, "ranking", oracle)
     assert found["ndcg@10"].value < 0.97
@@ -249,13 +254,7 @@ def test_consistent_form_leaves_out_lower_tiers_that_satisfy_every_wish(tmp_path
 
 def test_rel_in_the_consistent_form_is_of_the_first_product_that_stays(tmp_path: Path) -> None:
     """With colour unsaid Siblings satisfy every wish: first of the whole pools, gone from these."""
-    tables = tiny_tables()
-    for config in ("queries", "ranking"):
-        rows = tables[config].to_pylist()
-        for row in rows:
-            row["intents"][0]["color"] = None
-        tables[config] = pa.Table.from_pylist(rows, schema=tables[config].schema)
-    collection = Collection.read(write_scored(tmp_path, tables))
+    collection = without_color(tmp_path)
     pools, rows = collection.task("ranking"), collection.pairs.rows["ranking"]
     order = np.array([0.0, 2.0, 3.0, 1.0])[pools.grades]  # Siblings, Related, Exact
     found = means(collection, "ranking", scores_by(collection, "ranking", order))

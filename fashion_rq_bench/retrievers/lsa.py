@@ -32,7 +32,7 @@ class LsaEncoder:
 
     def __init__(self, corpus: Sequence[str], dim: int = 256, seed: int = 0) -> None:
         self._corpus, self._dim, self._seed = tuple(corpus), dim, seed
-        self.revision = digest("lsa-1", str(dim), str(seed), *self._corpus)[:16]
+        self.revision = digest("lsa-2", str(dim), str(seed), *self._corpus)[:16]
 
     @property
     def _fitted(self) -> tuple[Any, Any]:
