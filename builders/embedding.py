@@ -18,11 +18,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench._io import file_sha256
-from fashion_rq_bench._optional import require
 from fashion_rq_bench.builders.catalog.text import TextConfig, product_text
-from fashion_rq_bench.errors import CatalogError, ConfigError
-from fashion_rq_bench.retrievers.encoders import (
+from fashion_rq_bench.encoders.by_name import (
     EncoderConfig,
     Role,
     TextEncoder,
@@ -30,8 +27,11 @@ from fashion_rq_bench.retrievers.encoders import (
     load_text_encoder,
     unit_rows,
 )
-from fashion_rq_bench.retrievers.vectors import encode_texts
-from fashion_rq_bench.schema import embeddings_schema
+from fashion_rq_bench.encoders.vectors import encode_texts
+from fashion_rq_bench.errors import CatalogError, ConfigError
+from fashion_rq_bench.schema.tables import embeddings_schema
+from fashion_rq_bench.support.files import file_sha256
+from fashion_rq_bench.support.optional import require
 
 __all__ = ["EmbeddingConfig", "embed"]
 

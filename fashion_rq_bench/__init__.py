@@ -15,8 +15,8 @@ from fashion_rq_bench.hub.activate import activate as _activate
 TYPE_CHECKING = False  # as `typing` has it, without importing typing
 if TYPE_CHECKING:
     from fashion_rq_bench import errors
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.ranking import (
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.measures.ranking import (
         average_precision,
         hit_rate,
         ndcg,
@@ -42,15 +42,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Edition": "edition",
-    "average_precision": "ranking",
+    "Edition": "editions.edition",
+    "average_precision": "measures.ranking",
     "errors": "errors",
-    "hit_rate": "ranking",
-    "ndcg": "ranking",
-    "precision": "ranking",
-    "recall": "ranking",
-    "reciprocal_rank": "ranking",
-    "score": "ranking",
+    "hit_rate": "measures.ranking",
+    "ndcg": "measures.ranking",
+    "precision": "measures.ranking",
+    "recall": "measures.ranking",
+    "reciprocal_rank": "measures.ranking",
+    "score": "measures.ranking",
 }
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import evaluate
 import gradio
 
-from fashion_rq_bench._io import to_json
 from fashion_rq_bench.errors import FashionRQError, InputError
+from fashion_rq_bench.support.files import to_json
 
 __all__ = ["page"]
 

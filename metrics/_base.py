@@ -17,9 +17,9 @@ import evaluate
 import numpy as np
 from numpy.typing import NDArray
 
-from fashion_rq_bench._ragged import Ragged, check_same_rows, number_rows
 from fashion_rq_bench.errors import MetricInputError
-from fashion_rq_bench.ranking import mean
+from fashion_rq_bench.measures._ragged import Ragged, check_same_rows, number_rows
+from fashion_rq_bench.measures.ranking import mean
 
 __all__ = ["RankingMetric", "ValidatedMetric", "identifier", "summary"]
 

@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from fashion_rq_bench.builders.catalog import read_catalog
-from fashion_rq_bench.retrievers.encoders import load_text_encoder
-from fashion_rq_bench.similarity import EncoderSimilarity
-from fashion_rq_bench.vocabulary import fold, synonyms, tokens
+from fashion_rq_bench.encoders.by_name import load_text_encoder
+from fashion_rq_bench.relevance.similarity import EncoderSimilarity
+from fashion_rq_bench.words.vocabulary import fold, synonyms, tokens
 
 ATTRIBUTES = ("pattern", "material", "occasion", "style")
 THRESHOLDS = np.arange(0.50, 0.951, 0.05)

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 import fashion_rq_bench
-from fashion_rq_bench.builders.pipeline import BuildConfig, build
+from fashion_rq_bench.builders.pipeline.run import BuildConfig, build
 
 SOURCE = "synthetic:3000"
 MINI = Path(fashion_rq_bench.__file__).resolve().parent / "data" / "mini"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fashion_rq_bench import cli, errors
-from fashion_rq_bench._optional import require
+from fashion_rq_bench.support.optional import require
 
 
 def test_a_message_says_given_allowed_nearest_and_next():

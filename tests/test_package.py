@@ -13,14 +13,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from offline import launch, run_offline
-from tiny import write_tiny
+from helpers.offline import launch, run_offline
+from helpers.paths import ROOT
+from helpers.tiny import write_tiny
 
 import fashion_rq_bench
 from fashion_rq_bench.errors import FashionRQError
 from fashion_rq_bench.hub import activate
 
-ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 HOMES = {"fashion_rq_bench": "fashion_rq_bench"}
 HOMES |= {f"fashion_rq_bench.{name}": name for name in ("builders", "metrics")}
@@ -77,7 +77,7 @@ def test_an_import_brings_nothing_but_the_hook() -> None:
     assert others <= {"warnings", "_py_warnings", "__future__"}
 
 
-@pytest.mark.parametrize("name", ["schema", "errors", "edition", "ranking"])
+@pytest.mark.parametrize("name", ["schema", "errors", "editions.edition", "measures.ranking"])
 def test_core_modules_import_no_heavy_library(name: str) -> None:
     found = {module.split(".")[0] for module in modules_after(f"import fashion_rq_bench.{name}")}
     assert not found & {"torch", "mteb", "datasets", "evaluate", "transformers", "sklearn"}
@@ -197,7 +197,7 @@ def test_the_wheel_can_write_and_open_an_edition(installed: Path, tmp_path: Path
 import json, sys
 sys.path.append({str(ROOT / "tests")!r})
 from pathlib import Path
-from tiny import write_tiny
+from helpers.tiny import write_tiny
 import fashion_rq_bench
 from fashion_rq_bench.hub.evaluate_plugin import metric_folders
 edition_id = write_tiny(Path("out"))

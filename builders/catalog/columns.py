@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from fashion_rq_bench import schema
 from fashion_rq_bench.errors import CatalogError
+from fashion_rq_bench.schema import tables as schema
 
 __all__ = ["ALIASES", "TARGETS", "resolve_columns"]
 

@@ -18,17 +18,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench import schema
-from fashion_rq_bench.builders.catalog import derive
-from fashion_rq_bench.builders.catalog.attributes import LISTS, attribute_lists
-from fashion_rq_bench.builders.catalog.brands import infer_brands
-from fashion_rq_bench.builders.catalog.cleaning import clean
 from fashion_rq_bench.builders.catalog.columns import resolve_columns
 from fashion_rq_bench.builders.catalog.config import CatalogConfig
-from fashion_rq_bench.builders.catalog.price import price_tiers, prices, tier_thresholds
-from fashion_rq_bench.builders.catalog.raw import Raw
+from fashion_rq_bench.builders.catalog.files.raw import Raw
 from fashion_rq_bench.builders.catalog.report import CatalogReport
+from fashion_rq_bench.builders.catalog.values import derive
+from fashion_rq_bench.builders.catalog.values.attributes import LISTS, attribute_lists
+from fashion_rq_bench.builders.catalog.values.brands import infer_brands
+from fashion_rq_bench.builders.catalog.values.cleaning import clean
+from fashion_rq_bench.builders.catalog.values.price import price_tiers, prices, tier_thresholds
 from fashion_rq_bench.errors import CatalogError
+from fashion_rq_bench.schema import tables as schema
 
 __all__ = ["QUARANTINED", "CatalogResult", "to_catalog"]
 

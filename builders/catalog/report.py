@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fashion_rq_bench import schema
+from fashion_rq_bench.schema import tables as schema
 
 if TYPE_CHECKING:
     from rich.console import Group

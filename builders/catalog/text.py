@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench import schema
-from fashion_rq_bench.builders.catalog.cleaning import join_present
+from fashion_rq_bench.builders.catalog.values.cleaning import join_present
 from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.schema import tables as schema
 
 __all__ = ["TextConfig", "product_text"]
 

@@ -16,17 +16,16 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench._progress import track
+from fashion_rq_bench.builders.queries.check.revision import settle
+from fashion_rq_bench.builders.queries.check.verify import Verifier, VerifyConfig
+from fashion_rq_bench.builders.queries.grammar.drafts import Draft, DraftRule, Writer, queries_table
+from fashion_rq_bench.builders.queries.say.candidate_wishes import wish_incidence
+from fashion_rq_bench.builders.queries.say.evidence import read_evidence
+from fashion_rq_bench.builders.queries.say.planning import Planner
+from fashion_rq_bench.builders.queries.say.wish_sets import PrefixIndex
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.vocabulary import fold
-
-from .candidates import wish_incidence
-from .drafts import Draft, DraftRule, Writer, queries_table
-from .evidence import read_evidence
-from .planning import Planner
-from .revision import settle
-from .verify import Verifier, VerifyConfig
-from .wishes import PrefixIndex
+from fashion_rq_bench.support.progress import track
+from fashion_rq_bench.words.vocabulary import fold
 
 __all__ = ["QueryConfig", "QueryResult", "generate"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .evidence import Evidence, Signature, evidence_of
+from fashion_rq_bench.builders.queries.say.evidence import Evidence, Signature, evidence_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

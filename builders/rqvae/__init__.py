@@ -12,14 +12,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .assignment import assign
-    from .config import RQVAEConfig
-    from .diagnostics import diagnose
-    from .exclusivity import exclusivity_loss
-    from .labels import label_columns
-    from .model import RQVAE
-    from .stage import SemanticIds, semantic_ids
-    from .train import learn
+    from fashion_rq_bench.builders.rqvae.assignment import assign
+    from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
+    from fashion_rq_bench.builders.rqvae.diagnostics import diagnose
+    from fashion_rq_bench.builders.rqvae.exclusivity import exclusivity_loss
+    from fashion_rq_bench.builders.rqvae.labels import label_columns
+    from fashion_rq_bench.builders.rqvae.model import RQVAE
+    from fashion_rq_bench.builders.rqvae.stage import SemanticIds, semantic_ids
+    from fashion_rq_bench.builders.rqvae.train import learn
 
 __all__ = [
     "RQVAE",

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from fashion_rq_bench.builders.rqvae.model import RQVAE
 from fashion_rq_bench.errors import InputError
-
-from .model import RQVAE
 
 __all__ = ["BLOCK", "assign"]
 

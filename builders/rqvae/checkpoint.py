@@ -17,14 +17,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from fashion_rq_bench._io import atomic_path, digest, to_json, write_json
+from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
+from fashion_rq_bench.builders.rqvae.model import RQVAE
 from fashion_rq_bench.errors import InputError
-
-from .config import RQVAEConfig
-from .model import RQVAE
+from fashion_rq_bench.support.files import atomic_path, digest, to_json, write_json
 
 if TYPE_CHECKING:
-    from .train import Run
+    from fashion_rq_bench.builders.rqvae.train import Run
 
 __all__ = ["load_model", "load_state", "run_key", "save_model", "save_state"]
 

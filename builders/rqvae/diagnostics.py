@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench._io import write_json, write_text
-from fashion_rq_bench._optional import require
-from fashion_rq_bench.builders.hierarchy import (
+from fashion_rq_bench.builders.hierarchy.clusters import (
     HierarchyConfig,
     Ints,
     code_matrix,
@@ -24,10 +22,11 @@ from fashion_rq_bench.builders.hierarchy import (
     majority,
     prefix_groups,
 )
+from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
+from fashion_rq_bench.builders.rqvae.labels import attribute_codes, joined_codes
 from fashion_rq_bench.errors import QualityError
-
-from .config import RQVAEConfig
-from .labels import attribute_codes, joined_codes
+from fashion_rq_bench.support.files import write_json, write_text
+from fashion_rq_bench.support.optional import require
 
 __all__ = [
     "ATTRIBUTES",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .model import nearest_codes
+from fashion_rq_bench.builders.rqvae.model import nearest_codes
 
 __all__ = ["kmeans", "residual_kmeans"]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .config import RQVAEConfig
+from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
 
 __all__ = ["RQVAE", "Quantised", "code_scores", "nearest_codes"]
 

@@ -14,16 +14,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench.builders.hierarchy import HierarchyConfig
+from fashion_rq_bench.builders.hierarchy.clusters import HierarchyConfig
+from fashion_rq_bench.builders.rqvae.assignment import assign
+from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
+from fashion_rq_bench.builders.rqvae.diagnostics import check_floors, diagnose
+from fashion_rq_bench.builders.rqvae.labels import label_columns
+from fashion_rq_bench.builders.rqvae.model import RQVAE
+from fashion_rq_bench.builders.rqvae.train import deterministic, learn
 from fashion_rq_bench.errors import BuildError, CatalogError
-from fashion_rq_bench.schema import SEMANTIC_IDS
-
-from .assignment import assign
-from .config import RQVAEConfig
-from .diagnostics import check_floors, diagnose
-from .labels import label_columns
-from .model import RQVAE
-from .train import deterministic, learn
+from fashion_rq_bench.schema.tables import SEMANTIC_IDS
 
 __all__ = ["SemanticIds", "semantic_ids", "vectors_of"]
 

@@ -20,15 +20,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from fashion_rq_bench._progress import track
+from fashion_rq_bench.builders.rqvae.checkpoint import load_state, run_key, save_state
+from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
+from fashion_rq_bench.builders.rqvae.exclusivity import exclusivity_loss
+from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
+from fashion_rq_bench.builders.rqvae.model import RQVAE, Quantised
+from fashion_rq_bench.builders.rqvae.tree import close_small_leaves
 from fashion_rq_bench.errors import InputError
-
-from .checkpoint import load_state, run_key, save_state
-from .config import RQVAEConfig
-from .exclusivity import exclusivity_loss
-from .kmeans import residual_kmeans
-from .model import RQVAE, Quantised
-from .tree import close_small_leaves
+from fashion_rq_bench.support.progress import track
 
 __all__ = ["History", "Run", "deterministic", "learn", "resolve", "step_loss"]
 

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fashion_rq_bench.builders.hierarchy import prefix_groups
-
-from .assignment import assign
-from .model import RQVAE
+from fashion_rq_bench.builders.hierarchy.clusters import prefix_groups
+from fashion_rq_bench.builders.rqvae.assignment import assign
+from fashion_rq_bench.builders.rqvae.model import RQVAE
 
 __all__ = ["close_small_leaves", "open_prefixes"]
 

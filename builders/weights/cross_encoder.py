@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench._io import write_json
-from fashion_rq_bench._optional import require
-from fashion_rq_bench._progress import track, without_loading_bars
 from fashion_rq_bench.builders.weights.oracle_quality import OracleQuality, quality
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError
+from fashion_rq_bench.support.files import write_json
+from fashion_rq_bench.support.optional import require
+from fashion_rq_bench.support.progress import track, without_loading_bars
 
 __all__ = [
     "TRAINING",

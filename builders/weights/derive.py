@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 
 import fashion_rq_bench
-from fashion_rq_bench._io import digest, file_sha256, read_json
 from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.weights.cross_encoder import (
     TRAINING,
@@ -35,7 +34,8 @@ from fashion_rq_bench.builders.weights.synthetic import (
     draw_queries,
     product_texts,
 )
-from fashion_rq_bench.edition import Edition
+from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.support.files import digest, file_sha256, read_json
 
 __all__ = [
     "Derived",

@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fashion_rq_bench._progress import track
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.vocabulary import find_all_terms, token_key
+from fashion_rq_bench.support.progress import track
+from fashion_rq_bench.words.vocabulary import find_all_terms, token_key
 
 __all__ = [
     "FASHION_WORDS",

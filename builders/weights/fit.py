@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench._io import write_json
 from fashion_rq_bench.builders.weights.ablation import (
     AblationConfig,
     AttributeEffect,
@@ -30,10 +29,11 @@ from fashion_rq_bench.builders.weights.observations import Observations, QueryIn
 from fashion_rq_bench.builders.weights.pair_design import design_pairs
 from fashion_rq_bench.builders.weights.ridge import RidgeConfig, RidgeFit, fit_ridge
 from fashion_rq_bench.builders.weights.twin_pairs import count_pairs, disjoint_pairs, twin_groups
-from fashion_rq_bench.comparators import ComparatorConfig
-from fashion_rq_bench.intents import Intents
-from fashion_rq_bench.schema import ATTRIBUTES
-from fashion_rq_bench.weights_file import FORMAT, read_weights
+from fashion_rq_bench.relevance.comparators import ComparatorConfig
+from fashion_rq_bench.relevance.intents import Intents
+from fashion_rq_bench.relevance.weights_file import FORMAT, read_weights
+from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.support.files import write_json
 
 __all__ = [
     "FORMAT",
@@ -132,7 +132,7 @@ def fit_weights(
     Args:
         oracle: gives logits of (query, product) pairs by position, see
             :data:`~.ablation.Oracle`; only differences of logits matter.
-        intents: one entry per query, see :func:`fashion_rq_bench.relevance.match_pairs`.
+        intents: one entry per query, see :func:`fashion_rq_bench.relevance.attr_score.match_pairs`.
         products: a catalog (schema CATALOG).
         config: settings.
 

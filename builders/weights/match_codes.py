@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from fashion_rq_bench.comparators import COMPARATORS, VALUE, ComparatorConfig, Side
-from fashion_rq_bench.comparators.product_type import FOUND
-from fashion_rq_bench.intents import Intents
-from fashion_rq_bench.matching import PairMatches, RelevanceConfig, match_pairs
-from fashion_rq_bench.schema import ATTRIBUTES
+from fashion_rq_bench.relevance.comparators import COMPARATORS, VALUE, ComparatorConfig, Side
+from fashion_rq_bench.relevance.comparators.product_type import FOUND
+from fashion_rq_bench.relevance.intents import Intents
+from fashion_rq_bench.relevance.pair_relevance import PairMatches, RelevanceConfig, match_pairs
+from fashion_rq_bench.schema.tables import ATTRIBUTES
 
 __all__ = ["UNSPECIFIED", "codes_of", "match_codes", "product_keys", "product_sides"]
 
@@ -51,7 +51,7 @@ def match_codes(
     """f_a of every pair (paper 8.0.5, Regression cross-check).
 
     Args:
-        intents: one entry per query, see :func:`fashion_rq_bench.relevance.match_pairs`.
+        intents: one entry per query, see :func:`fashion_rq_bench.relevance.attr_score.match_pairs`.
         products: a catalog.
         query_index, product_index: (P,) positions.
         config: settings of the comparators.

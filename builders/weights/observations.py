@@ -16,12 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fashion_rq_bench.builders.weights.match_codes import match_codes
-from fashion_rq_bench.comparators import VALUE, ComparatorConfig, Side
-from fashion_rq_bench.comparators._sides import SEPARATOR, distinct
-from fashion_rq_bench.comparators.price import tier_of_hint
-from fashion_rq_bench.intents import Intents, expressed, intent_sides, intents_array
-from fashion_rq_bench.schema import ATTRIBUTES
-from fashion_rq_bench.vocabulary import token_key
+from fashion_rq_bench.relevance.comparators import VALUE, ComparatorConfig, Side
+from fashion_rq_bench.relevance.comparators._sides import SEPARATOR, distinct
+from fashion_rq_bench.relevance.comparators.price import tier_of_hint
+from fashion_rq_bench.relevance.intents import Intents, expressed, intent_sides, intents_array
+from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.words.vocabulary import token_key
 
 __all__ = ["Observations", "QueryIndex", "observations"]
 

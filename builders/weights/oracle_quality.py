@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from fashion_rq_bench._optional import require
+from fashion_rq_bench.support.optional import require
 
 __all__ = ["OracleQuality", "quality"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fashion_rq_bench._optional import require
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.schema import ATTRIBUTES
+from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.support.optional import require
 
 __all__ = ["RidgeConfig", "RidgeFit", "fit_ridge"]
 

@@ -1,6 +1,6 @@
 """The sanity set: can the oracle tell relevant from irrelevant at all (paper 8.0.5).
 
-In:  an oracle of texts; 100 examples of ours (``data/sanity.csv``) or a file of the same format.
+In:  an oracle of texts; 100 examples of the domain (``sanity.csv``) or a file of that format.
 Out: the probability margin and the pairwise accuracy, and whether they pass the paper's thresholds.
 
 A file has the columns ``query``, ``attribute`` (what tells relevant from irrelevant), ``text``
@@ -66,7 +66,7 @@ def read_sanity(path: Path | None = None) -> pa.Table:
     """
     import fashion_rq_bench
 
-    home = Path(str(fashion_rq_bench.__file__)).parent / "data" / _OURS
+    home = Path(str(fashion_rq_bench.__file__)).parent / "schema" / "domains" / "fashion" / _OURS
     try:
         table = pv.read_csv(path or home)
     except (OSError, pa.ArrowInvalid) as error:

@@ -23,10 +23,10 @@ from scipy.special import expit
 from fashion_rq_bench.builders.weights.esci import PAIRS, product_lines
 from fashion_rq_bench.builders.weights.match_codes import match_codes
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.intents import expressed, intents_array
-from fashion_rq_bench.matching import match_pairs
-from fashion_rq_bench.schema import ATTRIBUTES, LIST_ATTRIBUTES
-from fashion_rq_bench.similarity import LexicalSimilarity, Similarity
+from fashion_rq_bench.relevance.intents import expressed, intents_array
+from fashion_rq_bench.relevance.pair_relevance import match_pairs
+from fashion_rq_bench.relevance.similarity import LexicalSimilarity, Similarity
+from fashion_rq_bench.schema.tables import ATTRIBUTES, LIST_ATTRIBUTES
 
 __all__ = ["SyntheticConfig", "SyntheticQueries", "draw_pairs", "draw_queries", "product_texts"]
 

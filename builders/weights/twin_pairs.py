@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.schema import ATTRIBUTES
+from fashion_rq_bench.schema.tables import ATTRIBUTES
 
 __all__ = ["TwinGroups", "count_pairs", "disjoint_pairs", "twin_groups"]
 

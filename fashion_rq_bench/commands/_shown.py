@@ -34,7 +34,7 @@ class Shown:
 def print_shown(shown: Shown, as_json: bool) -> None:
     """Print the parts for a person, or the data as JSON, on standard output."""
     if as_json:
-        from fashion_rq_bench._io import to_json
+        from fashion_rq_bench.support.files import to_json
 
         print(to_json(shown.data))
         return

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fashion_rq_bench import _config
-from fashion_rq_bench._optional import require
 from fashion_rq_bench.commands._shown import Json, Shown, print_shown, say
 from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.support import settings as _config
+from fashion_rq_bench.support.optional import require
 
 if TYPE_CHECKING:
-    from fashion_rq_bench.builders.pipeline import StageRun
+    from fashion_rq_bench.builders.pipeline.run import StageRun
 
 __all__ = ["build", "build_values", "price", "register"]
 
@@ -183,8 +183,8 @@ def build_values(
         ConfigError: if options of the language model are given and the grammar writes the queries.
     """
     _need_build()
-    from fashion_rq_bench.builders.pipeline import BuildConfig
-    from fashion_rq_bench.builders.queries.llm_config import environment_values
+    from fashion_rq_bench.builders.pipeline.run import BuildConfig
+    from fashion_rq_bench.builders.queries.llm.config import environment_values
 
     values: dict[str, Any] = dict(BuildConfig.preset(preset)) if preset else {}
     if found := environment_values():
@@ -237,8 +237,8 @@ def _need_build() -> None:
 def build(source: str, out: Path, values: Mapping[str, Any], *, until: str) -> Shown:
     """Build up to the stage ``until`` and say what came of each stage."""
     _need_build()
-    from fashion_rq_bench.builders import pipeline
-    from fashion_rq_bench.report.build import stage_summary
+    from fashion_rq_bench.builders.pipeline import run as pipeline
+    from fashion_rq_bench.report.tables.build import stage_summary
 
     config = pipeline.BuildConfig.from_mapping(values)
     plan = pipeline.STAGES[: pipeline.STAGES.index(until) + 1] if until in pipeline.STAGES else ()
@@ -253,8 +253,8 @@ def build(source: str, out: Path, values: Mapping[str, Any], *, until: str) -> S
 def price(source: str, out: Path, values: Mapping[str, Any]) -> Shown:
     """What the language model's queries would cost; no call is made."""
     _need_build()
-    from fashion_rq_bench.builders import pipeline
-    from fashion_rq_bench.report.llm_price import price_table
+    from fashion_rq_bench.builders.pipeline import run as pipeline
+    from fashion_rq_bench.report.tables.llm_price import price_table
 
     config = pipeline.BuildConfig.from_mapping(values)
     facts = pipeline.price_queries(source, out, config, report=_say_stage)
@@ -273,7 +273,7 @@ def _say_spending(path: Path) -> None:
     """What a run with a language model did; the grammar leaves no such file."""
     if not path.exists():
         return
-    from fashion_rq_bench._io import read_json
+    from fashion_rq_bench.support.files import read_json
 
     run = read_json(path)
     cost = "cost not known" if run["cost"] is None else f"cost {run['cost']:.4f}"

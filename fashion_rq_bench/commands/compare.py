@@ -59,10 +59,10 @@ def _compared(
     by_query: bool,
 ) -> Shown:
     from fashion_rq_bench.commands.evaluate import results_folder
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.report.board import read_board
-    from fashion_rq_bench.report.compare import compare as run
-    from fashion_rq_bench.report.compare import wanted_metrics
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.report.board.board import read_board
+    from fashion_rq_bench.report.board.compare import compare as run
+    from fashion_rq_bench.report.board.compare import wanted_metrics
 
     opened = Edition.open(edition)
     board = read_board(opened, results or results_folder(opened.path))

@@ -23,9 +23,9 @@ def register(app: typer.Typer) -> None:
 
 def describe(edition: EditionPath = "mini", as_json: Json = False) -> None:
     """Print an edition's statistics beside the paper's Tables 1, 6, 7 and 8."""
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.report.describe import describe as describe_edition
-    from fashion_rq_bench.report.describe import description_tables
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.report.tables.describe import describe as describe_edition
+    from fashion_rq_bench.report.tables.describe import description_tables
 
     facts = describe_edition(Edition.open(edition))
     print_shown(Shown(list(description_tables(facts)), facts), as_json)
@@ -39,8 +39,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print a few clusters with their products, evidence and queries, to read."""
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.report.show import show as show_clusters
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.report.tables.show import show as show_clusters
 
     shown = show_clusters(Edition.open(edition), prefix=prefix, count=count, seed=seed)
     print_shown(Shown(*shown), as_json)
@@ -53,7 +53,7 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Upload an edition to the Hub; the token comes from HF_TOKEN or the Hub's own login."""
-    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.hub.publish import publish as upload
 
     address = upload(Edition.open(edition), repo, private=private)

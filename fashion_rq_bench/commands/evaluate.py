@@ -55,8 +55,8 @@ def score(
     full_catalog: bool = False,
 ) -> Shown:
     """Score retrievers; results go to ``out``."""
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.evaluation import evaluate as run
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.evaluation.run import evaluate as run
 
     opened = Edition.open(edition)
     folder = out or results_folder(opened.path)
@@ -80,9 +80,9 @@ def score(
 
 def predict(models: Sequence[str], edition: str, out: Path | None, full_catalog: bool) -> Shown:
     """Price a run; the prices are kept in ``out`` and compared with what the run then costs."""
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.evaluation import price
-    from fashion_rq_bench.report.run_tables import price_table
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.evaluation.run import price
+    from fashion_rq_bench.evaluation.run_tables import price_table
 
     opened = Edition.open(edition)
     folder = out or results_folder(opened.path)

@@ -28,7 +28,7 @@ def models(as_json: Json = False) -> None:
 def _listing() -> Shown:
     from rich.table import Table
 
-    from fashion_rq_bench.retrievers.baselines import BASELINES
+    from fashion_rq_bench.encoders.baselines import BASELINES
     from fashion_rq_bench.retrievers.lexical import BM25Config
     from fashion_rq_bench.retrievers.registry import RETRIEVER_NAMES
 

@@ -44,9 +44,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a model through mteb.evaluate; finished tasks are not run again."""
-    from fashion_rq_bench._optional import require
     from fashion_rq_bench.commands.evaluate import results_folder
-    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.support.optional import require
 
     require("mteb", "mteb")
     from rich.markup import escape

@@ -41,7 +41,7 @@ def report(
 
 def _written(editions: Sequence[str], results: Path | None, out: Path) -> Shown:
     from fashion_rq_bench.commands.evaluate import results_folder
-    from fashion_rq_bench.edition import Edition
+    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.report.write import write_report
 
     opened = [Edition.open(name) for name in editions]

@@ -43,9 +43,9 @@ def page(
     """Write a page with a sample of queries and items of their clusters, to be rated offline."""
     from rich.markup import escape
 
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.report.review_page import write_review_page
-    from fashion_rq_bench.review import ReviewConfig, sample_review
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.people.hand_review import ReviewConfig, sample_review
+    from fashion_rq_bench.people.review_page import write_review_page
 
     config = ReviewConfig(queries, items, seed, every_cluster)
     review = sample_review(Edition.open(edition), config)
@@ -65,9 +65,9 @@ def read(
     as_json: Json = False,
 ) -> None:
     """Read saved ratings: means with intervals per source, the lowest queries, comments."""
-    from fashion_rq_bench.edition import Edition
-    from fashion_rq_bench.report.review_table import review_tables
-    from fashion_rq_bench.review import read_reviews
+    from fashion_rq_bench.editions.edition import Edition
+    from fashion_rq_bench.people.hand_review import read_reviews
+    from fashion_rq_bench.people.review_table import review_tables
 
     reviewed = read_reviews(files, Edition.open(edition))
     print_shown(Shown(review_tables(reviewed), asdict(reviewed)), as_json)

@@ -46,7 +46,12 @@ def sample(
     as_json: Json = False,
 ) -> None:
     """Draw queries of each source, mix them and hide where they come from."""
-    from fashion_rq_bench.study import StudyConfig, read_queries, sample_study, write_study
+    from fashion_rq_bench.people.user_study import (
+        StudyConfig,
+        read_queries,
+        sample_study,
+        write_study,
+    )
 
     pools = {name: read_queries(path) for name, path in _named(sources).items()}
     study = sample_study(pools, StudyConfig(per_source, sample_seed, order_seed))
@@ -76,7 +81,7 @@ def _named(sources: list[str]) -> dict[str, Path]:
 def _refuse_other_key(key: Path, study_id: str) -> None:
     """A key is all that tells what raters saw: never write another study's over it."""
     from fashion_rq_bench.errors import InputError
-    from fashion_rq_bench.study import read_study
+    from fashion_rq_bench.people.user_study import read_study
 
     if key.exists() and (there := read_study(key).study_id) != study_id:
         raise InputError(
@@ -96,8 +101,8 @@ def page(
 
 
 def _write_page(key: Path, out: Path) -> str:
-    from fashion_rq_bench.report.rating_page import write_rating_page
-    from fashion_rq_bench.study import read_study
+    from fashion_rq_bench.people.rating_page import write_rating_page
+    from fashion_rq_bench.people.user_study import read_study
 
     write_rating_page(read_study(key), out)
     return f"Page for raters: {out}. They open it, answer, and send back the file it saves."
@@ -117,10 +122,10 @@ def analyse(
     """Means with intervals, reliability, tests, and what is wrong with the answers."""
     from rich.text import Text
 
-    from fashion_rq_bench._io import write_text
-    from fashion_rq_bench.report.study_report import plot_study, study_table
-    from fashion_rq_bench.study import analyse as analyse_study
-    from fashion_rq_bench.study import checked_unit, read_ratings, read_study
+    from fashion_rq_bench.people.study_report import plot_study, study_table
+    from fashion_rq_bench.people.user_study import analyse as analyse_study
+    from fashion_rq_bench.people.user_study import checked_unit, read_ratings, read_study
+    from fashion_rq_bench.support.files import write_text
 
     study = read_study(key)
     found = analyse_study(

@@ -137,7 +137,7 @@ def _products(kind: str, source: str) -> tuple[pa.Table, str]:
         from fashion_rq_bench.builders.weights.derive import catalog_name
 
         return read_catalog(source).table, catalog_name(source)
-    from fashion_rq_bench.edition import Edition as Opened
+    from fashion_rq_bench.editions.edition import Edition as Opened
 
     opened = Opened.open(source)
     return opened.table("corpus"), opened.name
@@ -157,7 +157,7 @@ def _only_one(given: dict[str, Any]) -> str:
 
 
 def _trained_shown(trained: Trained, counts: list[dict[str, Any]], sanity: dict[str, Any]) -> Shown:
-    from fashion_rq_bench.report.weights_report import loss_lines, pairs_table, sanity_line
+    from fashion_rq_bench.report.tables.weights import loss_lines, pairs_table, sanity_line
 
     quality = asdict(trained.quality)
     parts = [
@@ -214,7 +214,7 @@ def fit(
 def _fit_data(edition: str | None, catalog: str | None, queries: int, seed: int) -> FitData:
     from fashion_rq_bench.builders.weights.derive import from_catalog, from_edition
     from fashion_rq_bench.builders.weights.synthetic import SyntheticConfig
-    from fashion_rq_bench.edition import Edition as Opened
+    from fashion_rq_bench.editions.edition import Edition as Opened
 
     if catalog is None:
         return from_edition(Opened.open(edition or "mini"))
@@ -230,8 +230,8 @@ def show(
 
 
 def _file_shown(path: Path, more: list[str]) -> Shown:
-    from fashion_rq_bench.report.weights_report import weights_tables
-    from fashion_rq_bench.weights_file import read_weights_file
+    from fashion_rq_bench.relevance.weights_file import read_weights_file
+    from fashion_rq_bench.report.tables.weights import weights_tables
 
     content = read_weights_file(path)
     return Shown([*weights_tables(content), *more], content)

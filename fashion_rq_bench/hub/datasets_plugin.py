@@ -17,10 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fashion_rq_bench._io import digest
-from fashion_rq_bench.edition import MANIFEST, Edition
+from fashion_rq_bench.editions.edition import MANIFEST, Edition
 from fashion_rq_bench.errors import EditionError
-from fashion_rq_bench.schema import NAME
+from fashion_rq_bench.schema.tables import NAME
+from fashion_rq_bench.support.files import digest
 
 __all__ = ["extend"]
 

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from fashion_rq_bench._optional import require
-from fashion_rq_bench.edition import MANIFEST, Edition
+from fashion_rq_bench.editions.edition import MANIFEST, Edition
 from fashion_rq_bench.errors import ConfigError, FashionRQError
 from fashion_rq_bench.hub.evaluate_plugin import metric_folders
+from fashion_rq_bench.support.optional import require
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -1,16 +1,5 @@
-"""Ranking measures, one file each: definition, source, range, what is undefined, what ties do.
+"""Arrays in, numbers out: ranking, classification and consistency measures, intervals and tests.
 
-In:  a :class:`~fashion_rq_bench.measures._case.Case` and a cut-off.
-Out: one float64 per query. :mod:`fashion_rq_bench.ranking` is the public surface.
+Lives here: every measure that needs scores, grades and groups only. May import: ``schema``,
+``support``. Must not import: anything that knows of attributes, editions or retrievers.
 """
-
-from __future__ import annotations
-
-from fashion_rq_bench.measures.average_precision import average_precision
-from fashion_rq_bench.measures.hit_rate import hit_rate
-from fashion_rq_bench.measures.ndcg import ndcg
-from fashion_rq_bench.measures.precision import precision
-from fashion_rq_bench.measures.recall import recall
-from fashion_rq_bench.measures.reciprocal_rank import reciprocal_rank
-
-__all__ = ["average_precision", "hit_rate", "ndcg", "precision", "recall", "reciprocal_rank"]

@@ -34,7 +34,7 @@ def register() -> None:
     Raises:
         MissingDependencyError: if mteb is not installed.
     """
-    from fashion_rq_bench._optional import require
+    from fashion_rq_bench.support.optional import require
 
     require("mteb", "mteb")
     from fashion_rq_bench.mteb_tasks.registration import register_all

@@ -24,14 +24,14 @@ from mteb.abstasks.task_metadata import TaskMetadata
 from mteb.timing import TimingStack
 from numpy.typing import NDArray
 
-from fashion_rq_bench.edition import MANIFEST, Edition, locate
+from fashion_rq_bench.editions.edition import MANIFEST, Edition, locate
+from fashion_rq_bench.editions.pools import Collection, Pools
 from fashion_rq_bench.errors import EditionError
-from fashion_rq_bench.floor import floor_scores
+from fashion_rq_bench.evaluation.floor import floor_scores
+from fashion_rq_bench.evaluation.task_scores import TaskScores, score_task
 from fashion_rq_bench.mteb_tasks.retriever_model import is_floor
 from fashion_rq_bench.mteb_tasks.search import score_model
-from fashion_rq_bench.pools import Collection, Pools
-from fashion_rq_bench.schema import NAME, SPLIT
-from fashion_rq_bench.scoring import TaskScores, score_task
+from fashion_rq_bench.schema.tables import NAME, SPLIT
 
 __all__ = ["EditionTask", "TaskBinding"]
 

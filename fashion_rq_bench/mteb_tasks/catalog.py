@@ -17,14 +17,14 @@ import numpy as np
 from datasets import Dataset
 from mteb.abstasks.retrieval_dataset_loaders import RetrievalSplitData
 
-from fashion_rq_bench.floor import catalog_floor
-from fashion_rq_bench.full_catalog import catalog_rankings, grades_of, score_catalog
+from fashion_rq_bench.editions.pools import Collection
+from fashion_rq_bench.evaluation.floor import catalog_floor
+from fashion_rq_bench.evaluation.task_scores import TaskScores
+from fashion_rq_bench.evaluation.whole_catalog import catalog_rankings, grades_of, score_catalog
 from fashion_rq_bench.mteb_tasks.base import EditionTask
 from fashion_rq_bench.mteb_tasks.retriever_model import is_floor
 from fashion_rq_bench.mteb_tasks.search import search_model
-from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrieval import DEPTH
-from fashion_rq_bench.scoring import TaskScores
+from fashion_rq_bench.retrievers.dot_search import DEPTH
 
 __all__ = ["CatalogGrades", "CatalogTask"]
 

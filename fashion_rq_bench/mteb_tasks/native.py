@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fashion_rq_bench.encoders.baselines import Kind
+from fashion_rq_bench.encoders.encoding import EncoderConfig
+from fashion_rq_bench.encoders.loading import Located
+from fashion_rq_bench.encoders.names import Target
 from fashion_rq_bench.retrievers.base import Retriever
-from fashion_rq_bench.retrievers.baselines import Kind
-from fashion_rq_bench.retrievers.cross import Cross
-from fashion_rq_bench.retrievers.encoding import EncoderConfig
-from fashion_rq_bench.retrievers.late import LateInteraction
-from fashion_rq_bench.retrievers.loading import Located
-from fashion_rq_bench.retrievers.names import Target
+from fashion_rq_bench.retrievers.cross_encoder import Cross
+from fashion_rq_bench.retrievers.late_interaction import LateInteraction
 from fashion_rq_bench.retrievers.sparse import Sparse
 
 __all__ = ["as_retriever"]

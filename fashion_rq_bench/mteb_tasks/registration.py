@@ -19,7 +19,7 @@ from mteb.benchmarks.benchmark import Benchmark
 
 from fashion_rq_bench.mteb_tasks.identity import identify_unnamed_models
 from fashion_rq_bench.mteb_tasks.tasks import ALL_TASKS, TASKS
-from fashion_rq_bench.schema import NAME
+from fashion_rq_bench.schema.tables import NAME
 
 __all__ = ["BENCHMARK", "register_all"]
 

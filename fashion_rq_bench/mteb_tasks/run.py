@@ -21,15 +21,15 @@ import mteb
 from mteb.models.model_meta import ModelMeta
 from mteb.results import TaskResult
 
-from fashion_rq_bench._io import write_json
-from fashion_rq_bench.edition import Edition
+from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.encoders.encoding import EncoderConfig
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.mteb_tasks.retriever_model import RetrieverModel
 from fashion_rq_bench.mteb_tasks.tasks import ALL_TASKS, TASKS, FashionRQRetrieval
 from fashion_rq_bench.retrievers.base import why_no_search
-from fashion_rq_bench.retrievers.encoding import EncoderConfig
 from fashion_rq_bench.retrievers.registry import resolve
-from fashion_rq_bench.schema import NAME, SPLIT
+from fashion_rq_bench.schema.tables import NAME, SPLIT
+from fashion_rq_bench.support.files import write_json
 
 if TYPE_CHECKING:
     from rich.table import Table

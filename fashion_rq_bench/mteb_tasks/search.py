@@ -39,18 +39,18 @@ from mteb.models import (
 from mteb.models.model_meta import ScoringFunction
 from mteb.types import PromptType
 
+from fashion_rq_bench.editions.pools import Collection
+from fashion_rq_bench.encoders.encoding import Role, Vectors, unit_rows
 from fashion_rq_bench.errors import ModelError
-from fashion_rq_bench.evaluation import pair_scores, search_catalog
-from fashion_rq_bench.full_catalog import queries_of
+from fashion_rq_bench.evaluation.run import pair_scores, search_catalog
+from fashion_rq_bench.evaluation.whole_catalog import queries_of
 from fashion_rq_bench.mteb_tasks.native import as_retriever
 from fashion_rq_bench.mteb_tasks.retriever_model import RetrieverModel
-from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrieval import DEPTH, checked
 from fashion_rq_bench.retrievers.base import Found, Retriever, Scores
 from fashion_rq_bench.retrievers.dense import score_dense, search_dense
-from fashion_rq_bench.retrievers.encoding import Role, Vectors, unit_rows
+from fashion_rq_bench.retrievers.dot_search import DEPTH, checked
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
-from fashion_rq_bench.schema import SPLIT
+from fashion_rq_bench.schema.tables import SPLIT
 
 __all__ = ["score_model", "search_model"]
 

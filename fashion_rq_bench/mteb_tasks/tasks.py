@@ -13,10 +13,10 @@ from typing import Literal
 
 from mteb.abstasks.task_metadata import TaskMetadata
 
-from fashion_rq_bench.full_catalog import RETRIEVAL
+from fashion_rq_bench.evaluation.whole_catalog import RETRIEVAL
 from fashion_rq_bench.mteb_tasks.base import EditionTask, TaskBinding
 from fashion_rq_bench.mteb_tasks.catalog import CatalogTask
-from fashion_rq_bench.schema import NAME, SPLIT
+from fashion_rq_bench.schema.tables import NAME, SPLIT
 
 __all__ = [
     "ALL_TASKS",

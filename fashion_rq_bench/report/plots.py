@@ -1,6 +1,6 @@
 """The results of an edition as pictures.
 
-In:  a :class:`~fashion_rq_bench.report.board.Board`.
+In:  a :class:`~fashion_rq_bench.report.board.board.Board`.
 Out: matplotlib figures, and files of them (SVG, PNG) with the same bytes for the same results.
 
 Every mark is a figure with its 95% interval by cluster bootstrap.
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fashion_rq_bench import stats
-from fashion_rq_bench._io import atomic_path
-from fashion_rq_bench._optional import require
-from fashion_rq_bench.report.board import Board, Measured
-from fashion_rq_bench.report.leaderboard_grid import names
-from fashion_rq_bench.report.paper_tables import TASK_TITLES, words
-from fashion_rq_bench.schema import ATTRIBUTES, GRADE_NAMES
+from fashion_rq_bench.measures import statistics as stats
+from fashion_rq_bench.report.board.board import Board, Measured
+from fashion_rq_bench.report.tables.leaderboard import names
+from fashion_rq_bench.report.tables.paper_layout import TASK_TITLES, words
+from fashion_rq_bench.schema.tables import ATTRIBUTES, GRADE_NAMES
+from fashion_rq_bench.support.files import atomic_path
+from fashion_rq_bench.support.optional import require
 
 __all__ = ["PLOTS", "attribute_dots", "level_dots", "rank_lines", "save", "task_bars"]
 

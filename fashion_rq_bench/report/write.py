@@ -15,12 +15,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fashion_rq_bench import stats
-from fashion_rq_bench._io import write_json, write_text
-from fashion_rq_bench.edition import Edition
+from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.report.board import Board, embedder, read_board
-from fashion_rq_bench.report.compare import (
+from fashion_rq_bench.measures import statistics as stats
+from fashion_rq_bench.report.board.board import Board, embedder, read_board
+from fashion_rq_bench.report.board.compare import (
     Agreement,
     Comparison,
     Comparisons,
@@ -28,10 +27,11 @@ from fashion_rq_bench.report.compare import (
     compare,
     wanted_metrics,
 )
-from fashion_rq_bench.report.grid import Grid, to_csv
-from fashion_rq_bench.report.page import write_page
-from fashion_rq_bench.report.paper_tables import TASK_TITLES, paper_tables
+from fashion_rq_bench.report.page.page import write_page
 from fashion_rq_bench.report.plots import PLOTS, save
+from fashion_rq_bench.report.tables.paper_layout import TASK_TITLES, paper_tables
+from fashion_rq_bench.support.files import write_json, write_text
+from fashion_rq_bench.support.grid import Grid, to_csv
 
 __all__ = ["agreement_of_editions", "write_report"]
 

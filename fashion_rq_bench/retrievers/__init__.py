@@ -1,7 +1,5 @@
-"""Retrievers to be scored: pool BM25, dense encoders, the random floor, the attribute oracle.
+"""What ranks: one family a file, and the registry that finds a retriever by name.
 
-``encoders.py`` loads text encoders, ``vectors.py`` keeps what they return, ``registry.py`` finds a
-retriever by name.
+Lives here: lexical, dense, sparse, late-interaction, cross-encoder and hybrid retrievers, floor and
+oracle. May import: ``editions``, ``encoders`` and below. Must not import: evaluation, reports.
 """
-
-from __future__ import annotations

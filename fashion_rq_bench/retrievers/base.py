@@ -1,6 +1,6 @@
 """What a retriever is.
 
-In:  a :class:`~fashion_rq_bench.pools.Collection`.
+In:  a :class:`~fashion_rq_bench.editions.pools.Collection`.
 Out: one score per distinct (query, product) pair; higher is better. No pair is ever left out. Most
      retrievers can also search the whole corpus.
 """
@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.editions.pools import Collection
 
 __all__ = ["Found", "Retriever", "Scores", "SearchesCorpus", "why_no_search"]
 

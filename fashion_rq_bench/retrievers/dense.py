@@ -14,18 +14,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrieval import top_k_dot
-from fashion_rq_bench.retrievers.base import Found, Scores
-from fashion_rq_bench.retrievers.encoders import (
+from fashion_rq_bench.editions.pools import Collection
+from fashion_rq_bench.encoders.by_name import (
     EncoderConfig,
     TextEncoder,
     check_vectors,
     load_text_encoder,
 )
+from fashion_rq_bench.encoders.vectors import Encodes, encode_texts, pair_dots
+from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.dot_search import top_k_dot
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
-from fashion_rq_bench.retrievers.vectors import Encodes, encode_texts, pair_dots
 
 __all__ = ["Dense", "score_dense", "search_dense"]
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.pools import Collection
 from fashion_rq_bench.retrievers.base import Found, Retriever, Scores, SearchesCorpus, why_no_search
 
 __all__ = ["DEPTH", "Fusion", "fuse_ranks", "mean_ranks"]

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fashion_rq_bench._optional import require
+from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrieval import top_k_dot
 from fashion_rq_bench.retrievers.base import Found, Scores
+from fashion_rq_bench.retrievers.dot_search import top_k_dot
+from fashion_rq_bench.support.optional import require
 
 __all__ = ["BM25", "BM25Config", "bm25_pairs"]
 

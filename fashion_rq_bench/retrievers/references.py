@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fashion_rq_bench.judgements import judge
-from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.editions.pool_relevance import judge
+from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.retrievers.base import Found, Scores
-from fashion_rq_bench.retrievers.search import search_blocks
+from fashion_rq_bench.retrievers.block_search import search_blocks
 
 __all__ = ["Oracle", "Random"]
 

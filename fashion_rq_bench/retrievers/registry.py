@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from fashion_rq_bench.encoders.baselines import BASELINES, KINDS, Kind
+from fashion_rq_bench.encoders.by_name import ENCODER_NAMES, EncoderConfig
+from fashion_rq_bench.encoders.names import parse_name
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.retrievers.base import Retriever
-from fashion_rq_bench.retrievers.baselines import BASELINES, KINDS, Kind
-from fashion_rq_bench.retrievers.cross import Cross
+from fashion_rq_bench.retrievers.cross_encoder import Cross
 from fashion_rq_bench.retrievers.dense import Dense
-from fashion_rq_bench.retrievers.encoders import ENCODER_NAMES, EncoderConfig
 from fashion_rq_bench.retrievers.hybrid import Fusion
-from fashion_rq_bench.retrievers.late import LateInteraction
+from fashion_rq_bench.retrievers.late_interaction import LateInteraction
 from fashion_rq_bench.retrievers.lexical import BM25
-from fashion_rq_bench.retrievers.names import parse_name
 from fashion_rq_bench.retrievers.references import Oracle, Random
 from fashion_rq_bench.retrievers.sparse import Sparse
 

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from fashion_rq_bench.editions.pools import Collection
+from fashion_rq_bench.encoders.encoding import Role
+from fashion_rq_bench.encoders.model import ModelRetriever
+from fashion_rq_bench.encoders.vectors import encode_rows
 from fashion_rq_bench.errors import ModelError
-from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrieval import top_k_dot
 from fashion_rq_bench.retrievers.base import Found, Scores
-from fashion_rq_bench.retrievers.encoding import Role
-from fashion_rq_bench.retrievers.model import ModelRetriever
+from fashion_rq_bench.retrievers.dot_search import top_k_dot
 from fashion_rq_bench.retrievers.texts import corpus_texts, pool_texts
-from fashion_rq_bench.retrievers.vectors import encode_rows
 
 __all__ = ["Sparse"]
 

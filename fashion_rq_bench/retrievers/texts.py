@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.pools import Collection
+from fashion_rq_bench.editions.pools import Collection
 
 __all__ = ["corpus_texts", "pool_texts"]
 

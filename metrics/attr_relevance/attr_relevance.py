@@ -1,4 +1,4 @@
-"""Rel and AttrScore as an ``evaluate`` module; definitions in ``fashion_rq_bench.relevance``.
+"""Rel and AttrScore as an ``evaluate`` module; see ``fashion_rq_bench.relevance.attr_score``.
 
 Products and intents are nested and mostly empty, which Arrow's inference gets wrong, so rows travel
 through ``evaluate`` as JSON strings, made and read here.
@@ -18,15 +18,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import fashion_rq_bench.edition as editions
+import fashion_rq_bench.editions.edition as editions
+import fashion_rq_bench.editions.pool_relevance as judgements
+import fashion_rq_bench.editions.pools as pools
 import fashion_rq_bench.errors as errors
-import fashion_rq_bench.intents as intents_form
-import fashion_rq_bench.judgements as judgements
 import fashion_rq_bench.metrics._base as base
-import fashion_rq_bench.pools as pools
-import fashion_rq_bench.relevance as library
-import fashion_rq_bench.schema as schema
-import fashion_rq_bench.weights_file as weights_file
+import fashion_rq_bench.relevance.attr_score as library
+import fashion_rq_bench.relevance.intents as intents_form
+import fashion_rq_bench.relevance.weights_file as weights_file
+import fashion_rq_bench.schema.tables as schema
 
 _DESCRIPTION = """
 Weighted query relevance and scores by attribute: how well do the retrieved products satisfy what
@@ -47,8 +47,8 @@ Args:
     corpus: the products that ids point at, a table, dataset or list of mappings; by default the
         edition's.
     edition: path or name of the edition whose strings measure similarity ("fashion-rq-bench").
-    similarity: another measure instead (fashion_rq_bench.similarity); results under different ones
-        are not comparable.
+    similarity: another measure instead (fashion_rq_bench.relevance.similarity); results under
+        different ones are not comparable.
     k: how many of the top products count (1); None for all.
     discounted: weigh rank r by 1 / log2(r + 1) instead of equally.
     weights: weight by attribute, or the path of a weights file ("weights.json", made by

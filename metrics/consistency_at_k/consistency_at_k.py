@@ -1,5 +1,5 @@
 """Consistency@k as an ``evaluate`` module; the definition stands in
-``fashion_rq_bench.consistency``.
+``fashion_rq_bench.measures.consistency``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 import datasets
 import evaluate
 
-import fashion_rq_bench.consistency as library
 import fashion_rq_bench.errors as errors
+import fashion_rq_bench.measures.consistency as library
 import fashion_rq_bench.metrics._base as base
 
 _DESCRIPTION = """

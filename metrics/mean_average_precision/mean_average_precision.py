@@ -1,4 +1,4 @@
-"""MAP as an ``evaluate`` module; the definition stands in ``fashion_rq_bench.ranking``."""
+"""MAP as an ``evaluate`` module; the definition stands in ``fashion_rq_bench.measures.ranking``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import evaluate
 
+import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
-import fashion_rq_bench.ranking as ranking
 
 _DESCRIPTION = """
 Mean average precision: the mean, over a query's relevant products, of the precision at their rank,

@@ -1,4 +1,4 @@
-"""nDCG@k as an ``evaluate`` module; the definition stands in ``fashion_rq_bench.ranking``."""
+"""nDCG@k as an ``evaluate`` module; defined in ``fashion_rq_bench.measures.ranking``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import evaluate
 
+import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
-import fashion_rq_bench.ranking as ranking
 
 _DESCRIPTION = """
 nDCG@k: discounted cumulative gain of the first k ranks, divided by that of the best order.

@@ -1,4 +1,4 @@
-"""Recall@k as an ``evaluate`` module; the definition stands in ``fashion_rq_bench.ranking``."""
+"""Recall@k as an ``evaluate`` module; defined in ``fashion_rq_bench.measures.ranking``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import evaluate
 
+import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
-import fashion_rq_bench.ranking as ranking
 
 _DESCRIPTION = """
 Recall@k: share of a query's relevant products that stand in the first k ranks. Relevant are

@@ -1,5 +1,5 @@
 """Relevance classification as an ``evaluate`` module; the definitions stand in
-``fashion_rq_bench.classification``.
+``fashion_rq_bench.measures.classification``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import datasets
 import evaluate
 import numpy as np
 
-import fashion_rq_bench.classification as library
 import fashion_rq_bench.errors as errors
+import fashion_rq_bench.measures.classification as library
 import fashion_rq_bench.metrics._base as base
-import fashion_rq_bench.schema as schema
+import fashion_rq_bench.schema.tables as schema
 
 _DESCRIPTION = """
 Classification of (query, product) pairs into irrelevant, related, sibling and exact: accuracy,

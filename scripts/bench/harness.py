@@ -27,10 +27,10 @@ from mteb.abstasks import AbsTaskRetrieval
 from mteb.models.model_meta import ModelMeta
 
 from fashion_rq_bench import mteb_tasks
-from fashion_rq_bench.edition import Edition
-from fashion_rq_bench.judgements import judge
+from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.pool_relevance import judge
+from fashion_rq_bench.evaluation.task_scores import consistent_form
 from fashion_rq_bench.mteb_tasks.tasks import TASKS
-from fashion_rq_bench.scoring import consistent_form
 
 DIM = 384
 

@@ -27,8 +27,8 @@ for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # tuned for other machin
 import numpy as np  # noqa: E402  # after the environment is set
 from numpy.typing import NDArray  # noqa: E402
 
-from fashion_rq_bench import ranking  # noqa: E402
-from fashion_rq_bench.consistency import consistency  # noqa: E402
+from fashion_rq_bench.measures import ranking  # noqa: E402
+from fashion_rq_bench.measures.consistency import consistency  # noqa: E402
 
 METRICS = ("ndcg", "recall", "average_precision")
 CUTOFFS = (5, 10)

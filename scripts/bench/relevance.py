@@ -26,8 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.builders.catalog import read_catalog
-from fashion_rq_bench.intents import intents_array
-from fashion_rq_bench.relevance import (
+from fashion_rq_bench.relevance.attr_score import (
     PAPER_WEIGHTS,
     PairMatches,
     expressed,
@@ -35,8 +34,9 @@ from fashion_rq_bench.relevance import (
     required_strings,
     summarise,
 )
-from fashion_rq_bench.schema import LIST_ATTRIBUTES
-from fashion_rq_bench.similarity import StringTable
+from fashion_rq_bench.relevance.intents import intents_array
+from fashion_rq_bench.relevance.similarity import StringTable
+from fashion_rq_bench.schema.tables import LIST_ATTRIBUTES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 import reference_relevance as reference

@@ -15,13 +15,13 @@ import os
 
 import numpy as np
 
-from fashion_rq_bench.cost import Meter, metering
-from fashion_rq_bench.edition import Edition
-from fashion_rq_bench.full_catalog import score_catalog
-from fashion_rq_bench.pools import Collection
-from fashion_rq_bench.retrieval import DEPTH, top_k_dot
+from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.pools import Collection
+from fashion_rq_bench.encoders.by_name import load_text_encoder
+from fashion_rq_bench.evaluation.whole_catalog import score_catalog
 from fashion_rq_bench.retrievers.base import Found
-from fashion_rq_bench.retrievers.encoders import load_text_encoder
+from fashion_rq_bench.retrievers.dot_search import DEPTH, top_k_dot
+from fashion_rq_bench.support.metering import Meter, metering
 
 PRODUCTS, QUERIES, DIM = 44_446, 2_477, 384
 

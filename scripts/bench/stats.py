@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fashion_rq_bench import stats
+from fashion_rq_bench.measures import statistics as stats
 
 CLUSTERS = 416
 PROMISED = 20.0

@@ -26,10 +26,10 @@ from quantiser.plots import front
 from quantiser.runs import Material, Result, one_run
 from quantiser.settings import DEFAULT, KMEANS, NO_LOSS, SETTINGS
 
-from fashion_rq_bench._io import write_text
 from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.rqvae import label_columns
 from fashion_rq_bench.builders.rqvae.config import PAPER_LABELS
+from fashion_rq_bench.support.files import write_text
 
 FRONT = ("default", NO_LOSS, KMEANS, f"{KMEANS}, small leaves closed", "small leaves open")
 """The rows of encoders other than the first: before and after."""

@@ -25,26 +25,26 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench import _config
-from fashion_rq_bench._io import write_text
-from fashion_rq_bench.builders.hierarchy import code_matrix
-from fashion_rq_bench.builders.pools import Pools, pool_pairs, ragged_take
-from fashion_rq_bench.builders.queries.candidates import wish_incidence
-from fashion_rq_bench.builders.queries.lexicon import type_forms
-from fashion_rq_bench.builders.queries.planning import Source
-from fashion_rq_bench.builders.queries.verify import verify
-from fashion_rq_bench.builders.queries.wishes import PrefixIndex, WishSpace
-from fashion_rq_bench.builders.reference import reference
-from fashion_rq_bench.builders.tasks import TaskConfig, candidate_pools
-from fashion_rq_bench.consistent import oracle_scores
-from fashion_rq_bench.edition import Edition
-from fashion_rq_bench.intents import expressed
-from fashion_rq_bench.matching import PairMatches, match_pairs
-from fashion_rq_bench.ranking import ndcg
-from fashion_rq_bench.report.describe import describe
-from fashion_rq_bench.retrievers.encoders import load_text_encoder
-from fashion_rq_bench.schema import ATTRIBUTES, CATALOG, GRADE_NAMES, QUERIES
-from fashion_rq_bench.similarity import StringTable
+from fashion_rq_bench.builders.hierarchy.clusters import code_matrix
+from fashion_rq_bench.builders.queries.check.verify import verify
+from fashion_rq_bench.builders.queries.say.candidate_wishes import wish_incidence
+from fashion_rq_bench.builders.queries.say.lexicon import type_forms
+from fashion_rq_bench.builders.queries.say.planning import Source
+from fashion_rq_bench.builders.queries.say.wish_sets import PrefixIndex, WishSpace
+from fashion_rq_bench.builders.tasks.candidate_pools import Pools, pool_pairs, ragged_take
+from fashion_rq_bench.builders.tasks.reference_scores import reference
+from fashion_rq_bench.builders.tasks.stage import TaskConfig, candidate_pools
+from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.encoders.by_name import load_text_encoder
+from fashion_rq_bench.measures.ranking import ndcg
+from fashion_rq_bench.relevance.intents import expressed
+from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs
+from fashion_rq_bench.relevance.satisfaction import oracle_scores
+from fashion_rq_bench.relevance.similarity import StringTable
+from fashion_rq_bench.report.tables.describe import describe
+from fashion_rq_bench.schema.tables import ATTRIBUTES, CATALOG, GRADE_NAMES, QUERIES
+from fashion_rq_bench.support import settings as _config
+from fashion_rq_bench.support.files import write_text
 
 Facts = dict[str, Any]
 FEWEST = 30

@@ -29,11 +29,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fashion_rq_bench._io import write_text
 from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.embedding import EmbeddingConfig, embed
 from fashion_rq_bench.builders.rqvae import RQVAEConfig, assign, label_columns, learn
 from fashion_rq_bench.builders.rqvae.stage import vectors_of
+from fashion_rq_bench.support.files import write_text
 
 Vectors = npt.NDArray[np.float32]
 

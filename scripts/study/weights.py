@@ -30,7 +30,7 @@ from fashion_rq_bench.builders.weights.synthetic import (
     draw_queries,
     product_texts,
 )
-from fashion_rq_bench.matching import PAPER_WEIGHTS
+from fashion_rq_bench.relevance.pair_relevance import PAPER_WEIGHTS
 
 _NAMES = sorted(set(PAPER_WEIGHTS) - {"price_hint"}, key=lambda name: -PAPER_WEIGHTS[name])
 _FIT_SEED = 7

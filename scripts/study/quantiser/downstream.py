@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fashion_rq_bench.builders.context import context
-from fashion_rq_bench.builders.hierarchy import hierarchy
+from fashion_rq_bench.builders.context.stage import context
+from fashion_rq_bench.builders.edition.string_vectors import strings
+from fashion_rq_bench.builders.hierarchy.clusters import hierarchy
 from fashion_rq_bench.builders.queries import generate
-from fashion_rq_bench.builders.strings import strings
-from fashion_rq_bench.builders.tasks import TaskConfig, candidate_pools, tasks
-from fashion_rq_bench.retrievers.encoders import load_text_encoder
-from fashion_rq_bench.similarity import StringTable
+from fashion_rq_bench.builders.tasks.stage import TaskConfig, candidate_pools, tasks
+from fashion_rq_bench.encoders.by_name import load_text_encoder
+from fashion_rq_bench.relevance.similarity import StringTable
 
 __all__ = ["downstream", "label_noise"]
 

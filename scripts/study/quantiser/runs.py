@@ -21,7 +21,6 @@ import pyarrow as pa
 import torch
 from torch import nn
 
-from fashion_rq_bench._io import digest, to_json, write_json
 from fashion_rq_bench.builders.catalog.text import product_text
 from fashion_rq_bench.builders.embedding import CORE_TEXT
 from fashion_rq_bench.builders.rqvae import (
@@ -34,8 +33,9 @@ from fashion_rq_bench.builders.rqvae import (
 )
 from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
 from fashion_rq_bench.builders.rqvae.tree import close_small_leaves
-from fashion_rq_bench.retrievers.encoders import EncoderConfig, load_text_encoder
-from fashion_rq_bench.schema import SEMANTIC_IDS, embeddings_schema
+from fashion_rq_bench.encoders.by_name import EncoderConfig, load_text_encoder
+from fashion_rq_bench.schema.tables import SEMANTIC_IDS, embeddings_schema
+from fashion_rq_bench.support.files import digest, to_json, write_json
 
 from .downstream import downstream
 from .settings import Setting

@@ -1,0 +1,83 @@
+"""What one query says, and the intents that follow from it.
+
+In:  product types and wishes chosen for a cluster.
+Out: a :class:`Plan`; φ(q) of the query made from it (paper, section 3, query attribute enrichment).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from fashion_rq_bench.builders.queries.say.lexicon import (
+    TypeForms,
+    gender_forms,
+    group_forms,
+    type_forms,
+)
+from fashion_rq_bench.schema.tables import ATTRIBUTES, LIST_ATTRIBUTES
+from fashion_rq_bench.words.vocabulary import tokens
+
+__all__ = ["Plan", "can_name_person", "intents_of"]
+
+_NOT_FOR_OTHERS = frozenset({"inner", "gear"})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a query has to say.
+
+    Attributes:
+        types: article types asked for; several are joined by "or".
+        wishes: attribute to values, for the nine others; several values are joined by "or".
+        person: say gender and age by naming a person ("my wife").
+        group: ``types`` holds one broad category instead of article types.
+        phrases: title phrases of the cluster; a name for the type that stands there is preferred.
+    """
+
+    types: tuple[str, ...]
+    wishes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    person: bool = False
+    group: bool = False
+    phrases: frozenset[str] = frozenset()
+
+    @cached_property
+    def forms(self) -> tuple[TypeForms, ...]:
+        """Names of the types."""
+        return tuple(group_forms(one) if self.group else type_forms(one) for one in self.types)
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """Words of the names of the types."""
+        return frozenset(w for one in self.forms for name in one.many for w in tokens(name))
+
+    @property
+    def kind(self) -> str:
+        """Class of the first type, e.g. "wear"."""
+        return self.forms[0].kind
+
+
+def can_name_person(plan: Plan) -> bool:
+    """Whether the plan's gender can be said by naming a person to buy for."""
+    gender = plan.wishes.get("gender")
+    kinds = {forms.kind for forms in plan.forms}
+    return bool(gender and gender_forms(gender[0]).gift) and not kinds & _NOT_FOR_OTHERS
+
+
+def intents_of(plan: Plan) -> list[dict[str, Any]]:
+    """φ(q) of a query made from ``plan``: one intent per product type, values as in the catalog.
+
+    Everything but brands is in lower case; an attribute that is not said is None. Boys and girls
+    are kids by their name; a named person's age is said with her.
+    """
+    said: dict[str, Any] = dict.fromkeys(ATTRIBUTES)
+    for attribute, values in plan.wishes.items():
+        texts = [value if attribute == "brand" else value.casefold() for value in values]
+        said[attribute] = texts if attribute in LIST_ATTRIBUTES else texts[0]
+    if gender := plan.wishes.get("gender"):
+        forms = gender_forms(gender[0])
+        if plan.person or forms.age != "adult":
+            said["age_group"] = forms.age
+    return [{**said, "product_type": one.casefold()} for one in plan.types]

@@ -1,0 +1,47 @@
+"""The page on which raters answer: one HTML file that needs no network (paper, section 9).
+
+In:  a :class:`~fashion_rq_bench.people.user_study.Study`.
+Out: HTML. It holds hidden ids and queries in the study's order, never a source; answers are kept in
+     the browser and exported as JSON, which ``read_ratings`` reads.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fashion_rq_bench.people.study_files import HIGHEST, LOWEST, RATINGS_FORMAT, SCALES, Study
+from fashion_rq_bench.support.files import write_text
+
+__all__ = ["rating_page", "write_rating_page"]
+
+_TEMPLATE = Path(__file__).parent / "static" / "rating_page.html"
+_PLACE = "{{STUDY}}"
+_WORDS = {
+    "naturalness": ("How natural is it?", "very unnatural, scripted", "very natural"),
+    "intent_clarity": ("How clear is what is wanted?", "very vague", "very clear, specific"),
+}
+
+
+def rating_page(study: Study) -> str:
+    """The page as HTML; a query's text can neither close the script nor become markup."""
+    scales = [
+        {"name": name, "title": _WORDS[name][0], "low": _WORDS[name][1], "high": _WORDS[name][2]}
+        for name in SCALES
+    ]
+    items = zip(study.ids, study.queries, strict=True)
+    content = {
+        "format": RATINGS_FORMAT,
+        "study": study.study_id,
+        "lowest": LOWEST,
+        "highest": HIGHEST,
+        "scales": scales,
+        "items": [{"id": hidden, "query": query} for hidden, query in items],
+    }
+    data = json.dumps(content, ensure_ascii=True).replace("<", "\\u003c")
+    return _TEMPLATE.read_text(encoding="utf-8").replace(_PLACE, data)
+
+
+def write_rating_page(study: Study, path: Path) -> None:
+    """Write :func:`rating_page` atomically."""
+    write_text(rating_page(study), path)

@@ -1,0 +1,133 @@
+"""Colour match: CIE76 distance in CIELAB between named colours (paper 8.0.4, Color).
+
+In:  colour words of queries and products, and a ``Similarity`` for words outside the dictionary.
+Out: the same colour 1; two known colours max(0, 1 − ΔE76 / 120); else their similarity.
+
+The dictionary is the domain's ``colors.csv``: CSS Color 4 values where they look like cloth of that
+name, else the xkcd colour survey's (CC0), else our own swatch. "multi" is a word without
+a place in Lab.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fashion_rq_bench.relevance.comparators._base import ComparatorConfig
+from fashion_rq_bench.relevance.comparators._sides import Side, column, text_side
+from fashion_rq_bench.relevance.similarity import Similarity
+from fashion_rq_bench.words.vocabulary import fold
+
+__all__ = [
+    "color_names",
+    "color_of",
+    "columns",
+    "delta_e",
+    "lab_values",
+    "product_side",
+    "query_value",
+    "scores",
+    "srgb_values",
+]
+
+columns = ("base_color", "description")
+
+_SCALE = 120.0
+_SUFFIX = re.compile(r" colou?r(ed)?s?$")
+
+
+@cache
+def _dictionary() -> tuple[MappingProxyType[str, str], MappingProxyType[str, str]]:
+    """Swatch (hex) by name, and name by key of every spelling."""
+    source = files("fashion_rq_bench").joinpath("schema", "domains", "fashion", "colors.csv")
+    with source.open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    swatches = {row["name"]: row["hex"] for row in rows if row["hex"]}
+    spellings = {
+        _key(spelling): row["name"]
+        for row in rows
+        for spelling in [row["name"], *row["spellings"].split("|")]
+        if spelling
+    }
+    return MappingProxyType(swatches), MappingProxyType(spellings)
+
+
+def _key(text: str) -> str:
+    """Folded text without spaces and without a closing "colour": "Off-White" gives offwhite."""
+    return _SUFFIX.sub("", fold(text)).replace(" ", "")
+
+
+def color_names() -> list[str]:
+    """Names of the colours that have a place in CIELAB, in the dictionary's order."""
+    return list(_dictionary()[0])
+
+
+def color_of(text: str) -> str | None:
+    """Name of the colour that a text as a whole spells ("Off-White", "gray"), or None."""
+    return _dictionary()[1].get(_key(text))
+
+
+def srgb_values() -> NDArray[np.float64]:
+    """(C, 3) sRGB values in [0, 1] of :func:`color_names`."""
+    swatches = _dictionary()[0].values()
+    digits = [[int(swatch[i : i + 2], 16) for i in (1, 3, 5)] for swatch in swatches]
+    return np.array(digits, dtype=np.float64) / 255.0
+
+
+@cache
+def lab_values() -> NDArray[np.float64]:
+    """(C, 3) CIELAB values (D65) of :func:`color_names`, converted by colormath."""
+    from colormath.color_conversions import convert_color
+    from colormath.color_objects import LabColor, sRGBColor
+
+    colors = [sRGBColor(*values) for values in srgb_values().tolist()]
+    lab = np.array(
+        [convert_color(one, LabColor, target_illuminant="d65").get_value_tuple() for one in colors]
+    )
+    lab.flags.writeable = False
+    return lab
+
+
+@cache
+def delta_e() -> NDArray[np.float64]:
+    """(C, C) CIE76 distances between :func:`color_names`: Euclidean in CIELAB, computed once."""
+    lab = lab_values()
+    table: NDArray[np.float64] = np.sqrt(((lab[:, None] - lab[None]) ** 2).sum(axis=-1))
+    table.flags.writeable = False
+    return table
+
+
+def query_value(value: str) -> str:
+    """The name of a known colour, else the folded words."""
+    return color_of(value) or fold(value)
+
+
+def product_side(products: pa.Table, config: ComparatorConfig) -> Side:
+    """The column ``base_color``, else the description as one string."""
+    return text_side(column(products, "base_color"), [column(products, "description")], query_value)
+
+
+def scores(
+    queries: Sequence[str],
+    products: Sequence[str],
+    similarity: Similarity,
+    config: ComparatorConfig,
+) -> NDArray[np.float64]:
+    """Matches of colours as :func:`query_value` gives them; symmetric where the similarity is."""
+    index = {name: position for position, name in enumerate(color_names())}
+    left = np.array([index.get(query, -1) for query in queries], dtype=np.intp)
+    right = np.array([index.get(product, -1) for product in products], dtype=np.intp)
+    out = np.maximum(0.0, 1.0 - delta_e()[left, right] / _SCALE)
+    asked = np.flatnonzero((left < 0) | (right < 0)).tolist()
+    out[asked] = similarity([queries[i] for i in asked], [products[i] for i in asked])
+    same = [query == product for query, product in zip(queries, products, strict=True)]
+    out[np.array(same, dtype=bool)] = 1.0
+    return out

@@ -1,0 +1,71 @@
+"""The one place for names, types, grades and the attributes of a domain.
+
+Lives here: Arrow schemas, grades, the attribute schema, the domains with their word lists.
+May import: ``support``. Must not import: any other room.
+"""
+
+from __future__ import annotations
+
+from fashion_rq_bench.schema.tables import (
+    ATTRIBUTES,
+    CATALOG,
+    CLASSIFICATION,
+    CLUSTERS,
+    CONFIGS,
+    CORPUS,
+    EVIDENCE,
+    GRADE_NAMES,
+    INTENT,
+    LIST_ATTRIBUTES,
+    NAME,
+    PARAPHRASE,
+    PRICE_TIERS,
+    PRODUCT_COLUMNS,
+    QUERIES,
+    RANKING,
+    RANKINGS,
+    RESULTS,
+    SCALAR_ATTRIBUTES,
+    SCHEMA_VERSION,
+    SEMANTIC_IDS,
+    SIBLING,
+    SPLIT,
+    TASK_CONFIGS,
+    Grade,
+    embeddings_schema,
+    features,
+    schema_of,
+    strings_schema,
+)
+
+__all__ = [
+    "ATTRIBUTES",
+    "CATALOG",
+    "CLASSIFICATION",
+    "CLUSTERS",
+    "CONFIGS",
+    "CORPUS",
+    "EVIDENCE",
+    "GRADE_NAMES",
+    "INTENT",
+    "LIST_ATTRIBUTES",
+    "NAME",
+    "PARAPHRASE",
+    "PRICE_TIERS",
+    "PRODUCT_COLUMNS",
+    "QUERIES",
+    "RANKING",
+    "RANKINGS",
+    "RESULTS",
+    "SCALAR_ATTRIBUTES",
+    "SCHEMA_VERSION",
+    "SEMANTIC_IDS",
+    "SIBLING",
+    "SPLIT",
+    "TASK_CONFIGS",
+    "Grade",
+    "embeddings_schema",
+    "features",
+    "schema_of",
+    "strings_schema",
+]
