@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fashion_rq_bench.builders.catalog.config import CatalogConfig
+from fashion_rq_bench.builders.catalog.domains.fashion.config import SyntheticConfig
+from fashion_rq_bench.builders.catalog.domains.fashion.made import synthetic, write_synthetic
 from fashion_rq_bench.builders.catalog.files.images import check_images
 from fashion_rq_bench.builders.catalog.reader import CatalogResult, to_catalog
 from fashion_rq_bench.builders.catalog.report import CatalogReport
 from fashion_rq_bench.builders.catalog.source import load
-from fashion_rq_bench.builders.catalog.synthetic.config import SyntheticConfig
-from fashion_rq_bench.builders.catalog.synthetic.made import synthetic, write_synthetic
 from fashion_rq_bench.builders.catalog.text import TextConfig, product_text
 from fashion_rq_bench.builders.catalog.values.price import parse_price
 from fashion_rq_bench.support.files import write_json, write_parquet

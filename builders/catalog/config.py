@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fashion_rq_bench.builders.catalog.synthetic.config import SyntheticConfig
+from fashion_rq_bench.builders.catalog.domains.fashion.config import SyntheticConfig
 from fashion_rq_bench.errors import ConfigError
 
 __all__ = ["INR_TIERS", "CatalogConfig"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from fashion_rq_bench.builders.catalog.config import CatalogConfig
+from fashion_rq_bench.builders.catalog.domains.fashion.made import MAX_ROWS, MIN_ROWS, synthetic_raw
 from fashion_rq_bench.builders.catalog.files.delimited import read_delimited
 from fashion_rq_bench.builders.catalog.files.kaggle import read_kaggle
 from fashion_rq_bench.builders.catalog.files.raw import Raw
@@ -22,7 +23,6 @@ from fashion_rq_bench.builders.catalog.files.tables import (
     read_json_lines,
     read_parquet_files,
 )
-from fashion_rq_bench.builders.catalog.synthetic.made import MAX_ROWS, MIN_ROWS, synthetic_raw
 from fashion_rq_bench.errors import CatalogError
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from fashion_rq_bench.builders.catalog import (
     write_catalog,
     write_synthetic,
 )
-from fashion_rq_bench.builders.catalog.synthetic.made import synthetic_raw
-from fashion_rq_bench.builders.catalog.synthetic.words import words
+from fashion_rq_bench.builders.catalog.domains.fashion.made import synthetic_raw
+from fashion_rq_bench.builders.catalog.domains.fashion.words import words
 from fashion_rq_bench.errors import CatalogError, ConfigError
 from fashion_rq_bench.words.vocabulary import TERM_ATTRIBUTES, find_terms
 
@@ -174,7 +174,7 @@ def test_the_vocabulary_understands_the_synthetic_words() -> None:
 
 
 def test_pieces_make_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fashion_rq_bench.builders.catalog.synthetic.made._CHUNK", 700)
+    monkeypatch.setattr("fashion_rq_bench.builders.catalog.domains.fashion.made._CHUNK", 700)
     write_synthetic(2000, 3, tmp_path / "large.parquet")
     written = pq.read_table(tmp_path / "large.parquet")
     raw = synthetic_raw(2000, 3, SyntheticConfig())

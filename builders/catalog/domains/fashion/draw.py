@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from fashion_rq_bench.builders.catalog.synthetic.plan import MAX_TRAITS, Plan
-from fashion_rq_bench.builders.catalog.synthetic.text import Ragged, titled
-from fashion_rq_bench.builders.catalog.synthetic.words import MATERIAL_KEYS, words
+from fashion_rq_bench.builders.catalog.domains.fashion.plan import MAX_TRAITS, Plan
+from fashion_rq_bench.builders.catalog.domains.fashion.text import Ragged, titled
+from fashion_rq_bench.builders.catalog.domains.fashion.words import MATERIAL_KEYS, words
 
 __all__ = ["CHANCES", "Draw", "Lists", "lists"]
 

@@ -16,11 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench.builders.catalog.synthetic.draw import Draw, lists
-from fashion_rq_bench.builders.catalog.synthetic.plan import FAVOURITES, MAX_TRAITS
-from fashion_rq_bench.builders.catalog.synthetic.slots import each, nullable, slots_of
-from fashion_rq_bench.builders.catalog.synthetic.text import Ragged, capitalised, pick, render
-from fashion_rq_bench.builders.catalog.synthetic.words import words
+from fashion_rq_bench.builders.catalog.domains.fashion.draw import Draw, lists
+from fashion_rq_bench.builders.catalog.domains.fashion.plan import FAVOURITES, MAX_TRAITS
+from fashion_rq_bench.builders.catalog.domains.fashion.slots import each, nullable, slots_of
+from fashion_rq_bench.builders.catalog.domains.fashion.text import Ragged, capitalised, pick, render
+from fashion_rq_bench.builders.catalog.domains.fashion.words import words
 from fashion_rq_bench.builders.catalog.values.cleaning import join_present
 
 __all__ = ["product_rows"]

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fashion_rq_bench.builders.catalog.synthetic.words import ArticleType, Words, words
+from fashion_rq_bench.builders.catalog.domains.fashion.words import ArticleType, Words, words
 
 __all__ = ["FAVOURITES", "MAX_TRAITS", "Plan", "plan"]
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench.builders.catalog.synthetic.draw import Draw, lists
-from fashion_rq_bench.builders.catalog.synthetic.plan import MAX_TRAITS
-from fashion_rq_bench.builders.catalog.synthetic.text import Ragged, capitalised, pick, titled
-from fashion_rq_bench.builders.catalog.synthetic.words import words
+from fashion_rq_bench.builders.catalog.domains.fashion.draw import Draw, lists
+from fashion_rq_bench.builders.catalog.domains.fashion.plan import MAX_TRAITS
+from fashion_rq_bench.builders.catalog.domains.fashion.text import Ragged, capitalised, pick, titled
+from fashion_rq_bench.builders.catalog.domains.fashion.words import words
 from fashion_rq_bench.builders.catalog.values.cleaning import join_present
 
 __all__ = ["each", "nullable", "slots_of"]

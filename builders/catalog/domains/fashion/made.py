@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fashion_rq_bench.builders.catalog.config import CatalogConfig
+from fashion_rq_bench.builders.catalog.domains.fashion.config import SyntheticConfig
+from fashion_rq_bench.builders.catalog.domains.fashion.draw import CHANCES, Draw
+from fashion_rq_bench.builders.catalog.domains.fashion.plan import plan
+from fashion_rq_bench.builders.catalog.domains.fashion.rows import product_rows
+from fashion_rq_bench.builders.catalog.domains.fashion.words import words
 from fashion_rq_bench.builders.catalog.files.raw import Raw
 from fashion_rq_bench.builders.catalog.reader import CatalogResult, to_catalog
-from fashion_rq_bench.builders.catalog.synthetic.config import SyntheticConfig
-from fashion_rq_bench.builders.catalog.synthetic.draw import CHANCES, Draw
-from fashion_rq_bench.builders.catalog.synthetic.plan import plan
-from fashion_rq_bench.builders.catalog.synthetic.rows import product_rows
-from fashion_rq_bench.builders.catalog.synthetic.words import words
 from fashion_rq_bench.errors import CatalogError
 from fashion_rq_bench.support.files import atomic_path
 
