@@ -15,7 +15,7 @@ from fashion_rq_bench.schema import tables as schema
 __all__ = ["ALIASES", "TARGETS", "resolve_columns"]
 
 _HELPERS = ("category", "attributes", "style_note", "care")
-TARGETS = (*schema.PRODUCT_COLUMNS.names, *_HELPERS)
+TARGETS = (*schema.product_schema().names, *_HELPERS)
 """What a column map may set: a product's columns, and four that are taken apart.
 
 ``category`` is a flat category or a path ("Women > Dresses"); ``attributes`` holds key-value pairs

@@ -29,6 +29,7 @@ from fashion_rq_bench.builders.catalog.values.cleaning import clean
 from fashion_rq_bench.builders.catalog.values.price import price_tiers, prices, tier_thresholds
 from fashion_rq_bench.errors import CatalogError
 from fashion_rq_bench.schema import tables as schema
+from fashion_rq_bench.schema.attributes import PRICE_TIERS
 
 __all__ = ["QUARANTINED", "CatalogResult", "to_catalog"]
 
@@ -282,9 +283,9 @@ def _conforming(fields: pa.Table) -> pa.Table:
             fields[item.name].cast(item.type)
             if item.name in fields.column_names
             else pa.chunked_array([pa.nulls(size, item.type)])
-            for item in schema.CATALOG
+            for item in schema.catalog_schema()
         ],
-        schema=schema.CATALOG,
+        schema=schema.catalog_schema(),
     )
 
 
@@ -316,7 +317,7 @@ def _report(
     reasons = {why: int(mask.sum()) for why, mask in ledger.quarantine.items()}
     for item in raw.rejected:
         reasons[item.reason] = reasons.get(item.reason, 0) + 1
-    tiers = dict.fromkeys(schema.PRICE_TIERS, 0)
+    tiers = dict.fromkeys(PRICE_TIERS, 0)
     for item in table["price_tier"].value_counts().to_pylist():
         if item["values"] is not None:
             tiers[item["values"]] = item["counts"]
@@ -329,7 +330,7 @@ def _report(
         quarantined=len(kept) + len(raw.rejected) - len(table),
         repair_reasons={why: count for why, count in repairs.items() if count},
         quarantine_reasons={why: count for why, count in reasons.items() if count},
-        nulls={name: _absent(table[name]) for name in schema.CATALOG.names},
+        nulls={name: _absent(table[name]) for name in schema.catalog_schema().names},
         null_strings={name: count for name, count in ledger.null_strings.items() if count},
         empty={name: count for name, count in ledger.empty.items() if count},
         filled={name: count for name, count in ledger.filled.items() if count},

@@ -125,7 +125,7 @@ class CatalogReport:
         for heading in ("null", 'said "NA"', "empty", "filled in"):
             table.add_column(heading, justify="right")
         counts = (self.nulls, self.null_strings, self.empty, self.filled)
-        for name in schema.CATALOG.names:
+        for name in schema.catalog_schema().names:
             numbers = [f"{of[name]:,}" if of.get(name) else "" for of in counts]
             table.add_row(name, Text(self.columns.get(name, "")), *numbers)
         return table

@@ -49,7 +49,7 @@ class TextConfig:
     description: bool = True
 
     def __post_init__(self) -> None:
-        allowed = [name for name in schema.PRODUCT_COLUMNS.names if name not in _FORBIDDEN]
+        allowed = [name for name in schema.product_schema().names if name not in _FORBIDDEN]
         for name in self.facts:
             if name not in allowed:
                 raise ConfigError(

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from fashion_rq_bench.schema.tables import CONFIGS, GRADE_NAMES, SPLIT, features
+from fashion_rq_bench.schema.grades import GRADE_NAMES
+from fashion_rq_bench.schema.tables import CONFIGS, SPLIT, features
 from fashion_rq_bench.support.optional import require
 
 __all__ = ["escape", "quality_of", "render_card"]

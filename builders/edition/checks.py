@@ -20,7 +20,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import BuildError
-from fashion_rq_bench.schema.tables import CATALOG, CONFIGS, INTENT, TASK_CONFIGS, Grade, schema_of
+from fashion_rq_bench.schema.grades import Grade
+from fashion_rq_bench.schema.tables import (
+    CONFIGS,
+    TASK_CONFIGS,
+    catalog_schema,
+    intent_type,
+    schema_of,
+)
 
 __all__ = ["check_tables"]
 
@@ -38,11 +45,11 @@ _KEYS = {
 _FILLED = {"prefix", "semantic_id", "candidates", "queries", "intents"}
 """Lists that must have an element."""
 
-_INTENT_NULLS = {f"intents[].{field.name}" for field in INTENT}
+_INTENT_NULLS = {f"intents[].{field.name}" for field in intent_type()}
 _NULLABLE = {
     "ranking": _INTENT_NULLS,
     "queries": _INTENT_NULLS,
-    "corpus": {name for name in CATALOG.names if name != "product_id"},
+    "corpus": {name for name in catalog_schema().names if name != "product_id"},
 }
 """Paths that may be null; inside ``evidence`` every value may."""
 

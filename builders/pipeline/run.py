@@ -41,7 +41,7 @@ from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.encoders.by_name import load_text_encoder
 from fashion_rq_bench.errors import BuildError, ConfigError, EditionError, InputError
 from fashion_rq_bench.relevance.similarity import StringTable
-from fashion_rq_bench.schema.tables import CORPUS, TASK_CONFIGS
+from fashion_rq_bench.schema.tables import TASK_CONFIGS, corpus_schema
 from fashion_rq_bench.support.files import (
     digest,
     read_json,
@@ -360,4 +360,4 @@ def _corpus(catalog: pa.Table, semantic_ids: pa.Table) -> pa.Table:
     text = product_text(catalog)
     columns = {**{name: catalog[name] for name in catalog.column_names}, "text": text}
     columns["semantic_id"] = semantic_ids["semantic_id"]
-    return pa.table([columns[name] for name in CORPUS.names], schema=CORPUS)
+    return pa.table([columns[name] for name in corpus_schema().names], schema=corpus_schema())

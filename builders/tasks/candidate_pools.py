@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from fashion_rq_bench.builders.hierarchy.prefix_tree import Ints, Tree, hash_ids, mix, salts
 from fashion_rq_bench.builders.tasks.anchor_order import stratified_order
 from fashion_rq_bench.errors import BuildError, ConfigError
-from fashion_rq_bench.schema.tables import Grade
+from fashion_rq_bench.schema.grades import Grade
 
 __all__ = [
     "TIERS",

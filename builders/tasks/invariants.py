@@ -23,7 +23,7 @@ from fashion_rq_bench.builders.hierarchy.prefix_tree import Ints
 from fashion_rq_bench.builders.tasks.candidate_pools import TIERS, TaskConfig, grades_from_codes
 from fashion_rq_bench.builders.tasks.twin_products import twins
 from fashion_rq_bench.errors import BuildError
-from fashion_rq_bench.schema.tables import Grade
+from fashion_rq_bench.schema.grades import Grade
 
 __all__ = ["check_tasks"]
 

@@ -33,7 +33,7 @@ from fashion_rq_bench.relevance.satisfaction import (
     oracle_scores,
     wishes_satisfied,
 )
-from fashion_rq_bench.schema.tables import GRADE_NAMES
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = ["reference", "wish_satisfaction"]
 

@@ -32,7 +32,7 @@ from fashion_rq_bench.builders.tasks.twin_products import twins
 from fashion_rq_bench.errors import BuildError
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.similarity import Similarity
-from fashion_rq_bench.schema.tables import CLASSIFICATION, PARAPHRASE, RANKING, SIBLING
+from fashion_rq_bench.schema.tables import CLASSIFICATION, PARAPHRASE, SIBLING, ranking_schema
 
 __all__ = ["TaskConfig", "Tasks", "candidate_pools", "tasks"]
 
@@ -158,9 +158,9 @@ def _ranking(pools: Pools, ids: pa.Array, rel: npt.NDArray[np.float64]) -> pa.Ta
         "query": pools.queries["query"],
         "prefix": pools.queries["prefix"],
         "intents": pools.queries["intents"],
-        "candidates": _lists(offsets, candidates, RANKING),
+        "candidates": _lists(offsets, candidates, ranking_schema()),
     }
-    return pa.table(columns, schema=RANKING).combine_chunks()
+    return pa.table(columns, schema=ranking_schema()).combine_chunks()
 
 
 def _classification(pools: Pools, ids: pa.Array, rel: npt.NDArray[np.float64]) -> pa.Table:

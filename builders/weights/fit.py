@@ -32,7 +32,7 @@ from fashion_rq_bench.builders.weights.twin_pairs import count_pairs, disjoint_p
 from fashion_rq_bench.relevance.comparators import ComparatorConfig
 from fashion_rq_bench.relevance.intents import Intents
 from fashion_rq_bench.relevance.weights_file import FORMAT, read_weights
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import write_json
 
 __all__ = [
@@ -89,7 +89,7 @@ def find_observations(
     sides = product_sides(products, config.comparators)
     keys = product_keys(sides)
     found, counts = [], {}
-    for name in ATTRIBUTES:
+    for name in domain().names:
         rng = np.random.default_rng([config.ablation.seed, *name.encode()])
         groups = twin_groups(keys, name)
         counts[name] = count_pairs(groups)

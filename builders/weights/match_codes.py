@@ -21,14 +21,14 @@ from fashion_rq_bench.relevance.comparators import COMPARATORS, VALUE, Comparato
 from fashion_rq_bench.relevance.comparators.product_type import FOUND
 from fashion_rq_bench.relevance.intents import Intents
 from fashion_rq_bench.relevance.pair_relevance import PairMatches, RelevanceConfig, match_pairs
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["UNSPECIFIED", "codes_of", "match_codes", "product_keys", "product_sides"]
 
 UNSPECIFIED = 0.5
-_GENDER = ATTRIBUTES.index("gender")
+_GENDER = domain().names.index("gender")
 _UNISEX = 0.7
-_FULL = np.array([FOUND if name == "product_type" else 1.0 for name in ATTRIBUTES])
+_FULL = np.array([FOUND if name == "product_type" else 1.0 for name in domain().names])
 _TEXT = ("description", "master_category", "sub_category", "article_type")
 
 
@@ -79,7 +79,7 @@ def codes_of(matches: PairMatches) -> NDArray[np.float64]:
 def product_sides(products: pa.Table, config: ComparatorConfig | None = None) -> list[Side]:
     """The products' canonical values of each attribute, without text that stands in for them."""
     sides = []
-    for name in ATTRIBUTES:
+    for name in domain().names:
         columns = [one for one in COMPARATORS[name].columns if one in products.column_names]
         if name != "product_type":
             columns = [one for one in columns if one not in _TEXT]

@@ -20,7 +20,7 @@ from fashion_rq_bench.relevance.comparators import VALUE, ComparatorConfig, Side
 from fashion_rq_bench.relevance.comparators._sides import SEPARATOR, distinct
 from fashion_rq_bench.relevance.comparators.price import tier_of_hint
 from fashion_rq_bench.relevance.intents import Intents, expressed, intent_sides, intents_array
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import token_key
 
 __all__ = ["Observations", "QueryIndex", "observations"]
@@ -92,7 +92,7 @@ class QueryIndex:
 
     def _strings(self, attribute: str) -> list[tuple[str, ...]]:
         """The values of the queries of one intent, in the form in which products hold them."""
-        side = self._sides[ATTRIBUTES.index(attribute)]
+        side = self._sides[domain().names.index(attribute)]
         known = {
             code: _query_form(attribute, value, self.config)
             for code, value in enumerate(side.values)
@@ -141,7 +141,7 @@ def observations(
     first, second, twin = oriented[row, 0], oriented[row, 1], twin[row]
     good = _tells_apart(attribute, index, products, query, first, second)
     query, first, second, twin = query[good], first[good], second[good], twin[good]
-    silent = np.flatnonzero(~index.asks[:, ATTRIBUTES.index(attribute)])
+    silent = np.flatnonzero(~index.asks[:, domain().names.index(attribute)])
     pool = silent if len(silent) else np.arange(index.n_queries)
     null = rng.choice(pool, size=len(query)) if len(query) else query
     twin = np.unique(twin, return_inverse=True)[1]
@@ -156,7 +156,7 @@ def _tells_apart(
     first: Positions,
     second: Positions,
 ) -> NDArray[np.bool_]:
-    at = ATTRIBUTES.index(attribute)
+    at = domain().names.index(attribute)
     one, two = (
         match_codes(index.intents, products, query, side, index.config) for side in (first, second)
     )
@@ -173,7 +173,7 @@ def _candidates(
 ) -> _Ragged:
     """Queries that ask for the (type, value) of each product: all in a row, starts, counts."""
     found = index.by_value(attribute)
-    kind, own = sides[0], sides[ATTRIBUTES.index(attribute)]
+    kind, own = sides[0], sides[domain().names.index(attribute)]
     width = len(own.values)
     combined = kind.codes[rows] * width + own.codes[rows]
     combos, which = distinct(combined, len(kind.values) * width)

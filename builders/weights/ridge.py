@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.optional import require
 
 __all__ = ["RidgeConfig", "RidgeFit", "fit_ridge"]
@@ -39,7 +39,7 @@ class RidgeConfig:
     seed: int = 42
 
     def __post_init__(self) -> None:
-        if self.alpha < 0 or self.n_pairs < len(ATTRIBUTES) + 2 or self.max_weight < 1:
+        if self.alpha < 0 or self.n_pairs < len(domain().names) + 2 or self.max_weight < 1:
             raise ConfigError(
                 "ridge: alpha must be at least 0, n_pairs above 11, max_weight at least 1.",
                 given=self,
@@ -104,12 +104,12 @@ def fit_ridge(codes: ArrayLike, logits: ArrayLike, config: RidgeConfig | None = 
 
 
 def _check(features: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-    shape = (len(target), len(ATTRIBUTES))
+    shape = (len(target), len(domain().names))
     if features.shape != shape or target.ndim != 1:
         raise InputError("There must be ten codes and one logit per pair.", given=features.shape)
     if not (np.isfinite(features).all() and np.isfinite(target).all()):
         raise InputError("Codes and logits must be finite.")
-    if len(target) < len(ATTRIBUTES) + 2:
+    if len(target) < len(domain().names) + 2:
         raise InputError("There are too few pairs for ten features.", given=len(target))
 
 
@@ -129,8 +129,8 @@ def _spread_out(values: NDArray[np.float64], where: NDArray[np.bool_]) -> NDArra
 
 
 def _named(values: NDArray[np.float64]) -> dict[str, float]:
-    return dict(zip(ATTRIBUTES, values.tolist(), strict=True))
+    return dict(zip(domain().names, values.tolist(), strict=True))
 
 
 def _counts(where: NDArray[np.bool_]) -> dict[str, int]:
-    return dict(zip(ATTRIBUTES, where.sum(axis=0).tolist(), strict=True))
+    return dict(zip(domain().names, where.sum(axis=0).tolist(), strict=True))

@@ -26,7 +26,7 @@ from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.relevance.intents import expressed, intents_array
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity, Similarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES, LIST_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["SyntheticConfig", "SyntheticQueries", "draw_pairs", "draw_queries", "product_texts"]
 
@@ -40,7 +40,7 @@ _SPOKEN = ("color", "pattern", "style_tags", "material", "brand", "occasion", "p
 _WHO = ("gender", "age_group")
 _CANDIDATES = 40
 """Products of the query's type, and as many of the whole catalog, from which a pair is chosen."""
-_TEXTUAL = tuple(name for name in ATTRIBUTES if name != "price_hint")
+_TEXTUAL = tuple(name for name in domain().names if name != "price_hint")
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class SyntheticConfig:
         if self.n_queries < 1 or self.wishes < 1 or not self.steepness > 0:
             raise ConfigError("n_queries and wishes must be at least 1, steepness above 0.")
         for name in self.attributes:
-            if name not in ATTRIBUTES:
-                raise ConfigError("A query cannot name this.", given=name, allowed=ATTRIBUTES)
+            if name not in domain().names:
+                raise ConfigError("A query cannot name this.", given=name, allowed=domain().names)
         for share in (self.threshold, self.bare_share, self.easy_share):
             if not 0 <= share <= 1:
                 raise ConfigError(
@@ -112,7 +112,7 @@ def draw_queries(products: pa.Table, config: SyntheticConfig | None = None) -> S
     """
     config = config or SyntheticConfig()
     rng = np.random.default_rng([config.seed, 1])
-    columns = {name: _values(products, name) for name in ATTRIBUTES}
+    columns = {name: _values(products, name) for name in domain().names}
     typed = np.flatnonzero([bool(value) for value in columns["product_type"]])
     if not len(typed):
         raise InputError("No product has an article type, so no query can be drawn.")
@@ -122,7 +122,7 @@ def draw_queries(products: pa.Table, config: SyntheticConfig | None = None) -> S
         wished = _wishes({name: columns[name][row] for name in config.attributes}, config, rng)
         intent = {"product_type": columns["product_type"][row], **wished}
         texts.append(_spoken(intent, rng))
-        lists = {name: [value] for name, value in intent.items() if name in LIST_ATTRIBUTES}
+        lists = {name: [value] for name, value in intent.items() if name in domain().many}
         intents.append(intent | lists)
     return SyntheticQueries(texts, intents_array(intents), source)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["TwinGroups", "count_pairs", "disjoint_pairs", "twin_groups"]
 
@@ -43,7 +43,9 @@ class TwinGroups:
     value: Keys
 
 
-def twin_groups(keys: Keys, attribute: str, controls: tuple[str, ...] = ATTRIBUTES) -> TwinGroups:
+def twin_groups(
+    keys: Keys, attribute: str, controls: tuple[str, ...] = domain().names
+) -> TwinGroups:
     """Find the twins of one attribute.
 
     Args:
@@ -55,10 +57,10 @@ def twin_groups(keys: Keys, attribute: str, controls: tuple[str, ...] = ATTRIBUT
         ConfigError: if an attribute is unknown.
     """
     for name in (attribute, *controls):
-        if name not in ATTRIBUTES:
-            raise ConfigError("There is no such attribute.", given=name, allowed=ATTRIBUTES)
-    at = ATTRIBUTES.index(attribute)
-    held = [ATTRIBUTES.index(name) for name in controls if name != attribute]
+        if name not in domain().names:
+            raise ConfigError("There is no such attribute.", given=name, allowed=domain().names)
+    at = domain().names.index(attribute)
+    held = [domain().names.index(name) for name in controls if name != attribute]
     known = np.flatnonzero(keys[:, at] >= 0)
     hashes, values = _hash(keys[known][:, held]), keys[known, at]
     order = np.lexsort((values, hashes))  # stable, so by position within a value

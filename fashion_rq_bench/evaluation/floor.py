@@ -28,7 +28,7 @@ from fashion_rq_bench.evaluation.task_scores import (
 from fashion_rq_bench.evaluation.whole_catalog import RETRIEVAL, relevant_counts
 from fashion_rq_bench.measures.consistency import chance
 from fashion_rq_bench.retrievers.base import Scores
-from fashion_rq_bench.schema.tables import Grade
+from fashion_rq_bench.schema.grades import Grade
 
 __all__ = ["catalog_floor", "floor_scores"]
 

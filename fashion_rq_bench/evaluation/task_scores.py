@@ -40,7 +40,8 @@ from fashion_rq_bench.relevance.satisfaction import (
     wishes_satisfied,
 )
 from fashion_rq_bench.retrievers.base import Scores
-from fashion_rq_bench.schema.tables import ATTRIBUTES, GRADE_NAMES, Grade
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES, Grade
 
 __all__ = [
     "CONSISTENT",
@@ -237,7 +238,7 @@ def _relevance(collection: Collection, rows: Ints, whole: _View, view: _View) ->
     matches, query = judged.matches.take(rows[view.rows]), view.query_index
     by_attribute = attr_scores(matches, query, view.scores.values, asked)
     found = {"rel": relevance(matches, query, view.scores.values, asked)}
-    return found | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(ATTRIBUTES)}
+    return found | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(domain().names)}
 
 
 def _classes(view: _View) -> dict[str, Floats]:
@@ -311,7 +312,7 @@ def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View
 
 
 def _by_attribute(values: dict[str, Floats]) -> dict[str, Mean]:
-    asked = np.stack([~np.isnan(values[f"attr_{name}"]) for name in ATTRIBUTES], axis=1)
+    asked = np.stack([~np.isnan(values[f"attr_{name}"]) for name in domain().names], axis=1)
     return {
         f"{metric}_{name}": one
         for metric in ("ndcg@5", "ndcg@10", "recall@5", "recall@10")

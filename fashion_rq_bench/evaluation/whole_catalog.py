@@ -31,7 +31,8 @@ from fashion_rq_bench.relevance.attr_score import attr_scores, relevance
 from fashion_rq_bench.relevance.satisfaction import wishes_satisfied
 from fashion_rq_bench.retrievers.base import Found
 from fashion_rq_bench.retrievers.dot_search import DEPTH
-from fashion_rq_bench.schema.tables import ATTRIBUTES, Grade
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import Grade
 
 __all__ = [
     "MAIN_METRIC",
@@ -177,7 +178,7 @@ def _relevance(collection: Collection, ranked: _Ranked) -> dict[str, Floats]:
     by_attribute = attr_scores(judged.matches, query, scores, asked)
     by_attribute[np.isinf(best)] = np.nan  # everything found was taken out
     rel = np.where(np.isinf(best), np.nan, relevance(judged.matches, query, scores, asked))
-    return {"rel": rel} | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(ATTRIBUTES)}
+    return {"rel": rel} | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(domain().names)}
 
 
 def _satisfied(collection: Collection, query: Ints, product: Ints) -> NDArray[np.bool_]:

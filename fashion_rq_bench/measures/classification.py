@@ -37,7 +37,7 @@ from fashion_rq_bench.measures._ragged import (
     number_rows,
 )
 from fashion_rq_bench.measures.ranked._ranks import count_above_and_tied
-from fashion_rq_bench.schema.tables import GRADE_NAMES
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = [
     "Report",

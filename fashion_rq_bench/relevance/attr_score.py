@@ -30,7 +30,7 @@ from fashion_rq_bench.relevance.pair_relevance import (
 )
 from fashion_rq_bench.relevance.similarity import Similarity
 from fashion_rq_bench.relevance.weights_file import WeightsSource, read_weights, relevance_config
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = [
     "PAPER_WEIGHTS",
@@ -51,7 +51,7 @@ __all__ = [
     "summarise",
 ]
 
-_N = len(ATTRIBUTES)
+_N = len(domain().names)
 
 
 def rank_weights(
@@ -239,8 +239,8 @@ def _means(values: NDArray[np.float64]) -> tuple[dict[str, float], dict[str, int
     sums = np.nansum(values, axis=0)
     means = np.divide(sums, counts, out=np.full(_N, np.nan), where=counts > 0)
     return (
-        dict(zip(ATTRIBUTES, means.tolist(), strict=True)),
-        dict(zip(ATTRIBUTES, counts.tolist(), strict=True)),
+        dict(zip(domain().names, means.tolist(), strict=True)),
+        dict(zip(domain().names, counts.tolist(), strict=True)),
     )
 
 
@@ -275,7 +275,7 @@ def summarise(
         n_empty=int((_empty(queries, len(asked)) & asked.any(axis=1)).sum()),
         attr_score=attr_score,
         n=n,
-        n_missing=dict(zip(ATTRIBUTES, n_missing.tolist(), strict=True)),
+        n_missing=dict(zip(domain().names, n_missing.tolist(), strict=True)),
         rel_known=_mean(rel_known),
         attr_score_known=attr_score_known,
         n_known=n_known,

@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from fashion_rq_bench.errors import MetricInputError
 from fashion_rq_bench.relevance.comparators import MISSING, Side, query_side
 from fashion_rq_bench.relevance.comparators._sides import column
-from fashion_rq_bench.schema.tables import ATTRIBUTES, INTENT, LIST_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import intent_type
 
 __all__ = ["Intents", "expressed", "intent_sides", "intents_array"]
 
 Intents: TypeAlias = Sequence[Mapping[str, Any] | Sequence[Mapping[str, Any]] | None] | pa.Array
 """One entry per query: an intent, a list of intents, or None."""
 
-_TYPE = pa.list_(INTENT)
+_TYPE = pa.list_(intent_type())
 
 
 def intents_array(intents: Intents) -> pa.ListArray:
@@ -63,18 +64,18 @@ def _intent(query: int, reading: object) -> dict[str, Any]:
         raise MetricInputError(
             f"Query {query}: an intent must be a mapping of attributes to values.", given=reading
         )
-    unknown = [name for name in reading if name not in ATTRIBUTES]
+    unknown = [name for name in reading if name not in domain().names]
     if unknown:
         raise MetricInputError(
             f"Query {query}: an intent has no such attribute.",
             given=unknown[0],
-            allowed=ATTRIBUTES,
+            allowed=domain().names,
         )
-    return {name: _value(query, name, reading.get(name)) for name in ATTRIBUTES}
+    return {name: _value(query, name, reading.get(name)) for name in domain().names}
 
 
 def _value(query: int, name: str, value: object) -> str | list[str] | None:
-    if name not in LIST_ATTRIBUTES:
+    if name not in domain().many:
         if value is not None and not isinstance(value, str):
             raise _wrong(query, name, value, "a string or null")
         return value if value and value.strip() else None
@@ -98,7 +99,7 @@ def intent_sides(array: pa.ListArray) -> list[Side]:
     """The flattened intents' values of each attribute, factorised, in the attributes' order."""
     struct = array.flatten()
     columns = pa.Table.from_arrays(struct.flatten(), names=[one.name for one in struct.type])
-    return [query_side(name, column(columns, name)) for name in ATTRIBUTES]
+    return [query_side(name, column(columns, name)) for name in domain().names]
 
 
 def expressed(intents: Intents) -> NDArray[np.bool_]:
@@ -111,7 +112,7 @@ def expressed(intents: Intents) -> NDArray[np.bool_]:
     """
     array = intents_array(intents)
     owner = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
-    out = np.zeros((len(array), len(ATTRIBUTES)), dtype=bool)
+    out = np.zeros((len(array), len(domain().names)), dtype=bool)
     for position, side in enumerate(intent_sides(array)):
         out[owner[side.source[side.codes] != MISSING], position] = True
     return out

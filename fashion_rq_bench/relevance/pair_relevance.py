@@ -39,7 +39,7 @@ from fashion_rq_bench.relevance.comparators._sides import (
 from fashion_rq_bench.relevance.images import ImageSimilarity, prompts_of
 from fashion_rq_bench.relevance.intents import Intents, intent_sides, intents_array
 from fashion_rq_bench.relevance.similarity import Similarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = [
     "PAPER_WEIGHTS",
@@ -67,7 +67,7 @@ PAPER_WEIGHTS: Mapping[str, float] = MappingProxyType(
 )
 """The paper's weights w_a (Tables 3 and 10), distilled from its cross-encoder."""
 
-_N = len(ATTRIBUTES)
+_N = len(domain().names)
 _VALUE_COLUMNS = ("base_color", "pattern", "material", "occasion", "usage", "style")
 
 
@@ -88,9 +88,11 @@ class RelevanceConfig:
 
     def __post_init__(self) -> None:
         for name, weight in self.weights.items():
-            if name not in ATTRIBUTES:
+            if name not in domain().names:
                 raise ConfigError(
-                    "A weight is given for an unknown attribute.", given=name, allowed=ATTRIBUTES
+                    "A weight is given for an unknown attribute.",
+                    given=name,
+                    allowed=domain().names,
                 )
             if not (np.isfinite(weight) and weight >= 0):
                 raise ConfigError(
@@ -105,7 +107,7 @@ class RelevanceConfig:
 
     def vector(self) -> NDArray[np.float64]:
         """(10,) weights in the order of ``schema.ATTRIBUTES``."""
-        return np.array([self.weights.get(name, 0.0) for name in ATTRIBUTES], dtype=np.float64)
+        return np.array([self.weights.get(name, 0.0) for name in domain().names], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ def _match_readings(
     """(E, 10) matches, NaN where unexpressed, and what was compared, -1 where unexpressed."""
     match = np.full((len(rows), _N), np.nan)
     source = np.full((len(rows), _N), -1, dtype=np.int8)
-    for position, (name, side) in enumerate(zip(ATTRIBUTES, sides, strict=True)):
+    for position, (name, side) in enumerate(zip(domain().names, sides, strict=True)):
         asked = np.flatnonzero((side.source != MISSING)[side.codes[reading]])
         if len(asked):
             match[asked, position], source[asked, position] = match_attribute(
@@ -237,9 +239,9 @@ def _ground(
     images: ImageSimilarity,
 ) -> None:
     """Lift matches in place to what the product's picture shows (paper 8.0.4)."""
-    kinds = sides[ATTRIBUTES.index("product_type")]
+    kinds = sides[domain().names.index("product_type")]
     for name in SOFT_ATTRIBUTES:
-        position = ATTRIBUTES.index(name)
+        position = domain().names.index(name)
         side = sides[position]
         asked = np.flatnonzero(~np.isnan(match[:, position]))
         values, kind = side.codes[reading[asked]], kinds.codes[reading[asked]]
@@ -355,7 +357,7 @@ def intent_strings(intents: Intents) -> list[str]:
     sides = intent_sides(intents_array(intents))
     found = {
         string
-        for name, side in zip(ATTRIBUTES, sides, strict=True)
+        for name, side in zip(domain().names, sides, strict=True)
         if name in SOFT_ATTRIBUTES
         for value in side.values
         for string in value

@@ -24,7 +24,8 @@ from fashion_rq_bench.errors import ConfigError, MetricInputError
 from fashion_rq_bench.measures.ranking import Mean, mean
 from fashion_rq_bench.relevance.comparators.product_type import FOUND
 from fashion_rq_bench.relevance.pair_relevance import PairMatches
-from fashion_rq_bench.schema.tables import ATTRIBUTES, Grade
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import Grade
 
 __all__ = [
     "WISH_THRESHOLDS",
@@ -96,16 +97,16 @@ def wishes_satisfied(
 
 
 def _thresholds(thresholds: Mapping[str, float]) -> NDArray[np.float64]:
-    for name in [*thresholds, *ATTRIBUTES]:
-        if name not in ATTRIBUTES or name not in thresholds:
+    for name in [*thresholds, *domain().names]:
+        if name not in domain().names or name not in thresholds:
             raise ConfigError(
-                "Thresholds are for the ten attributes.", given=name, allowed=ATTRIBUTES
+                "Thresholds are for the ten attributes.", given=name, allowed=domain().names
             )
         if not 0.0 <= thresholds[name] <= 1.0:
             raise ConfigError(
                 f"The threshold of {name!r} must be in [0, 1].", given=thresholds[name]
             )
-    return np.array([thresholds[name] for name in ATTRIBUTES])
+    return np.array([thresholds[name] for name in domain().names])
 
 
 def oracle_scores(matches: PairMatches) -> NDArray[np.float64]:
@@ -224,4 +225,4 @@ def by_attribute(values: ArrayLike, asked: NDArray[np.bool_]) -> dict[str, Mean]
         A mean by attribute, with the number of queries it is over.
     """
     array = np.asarray(values, dtype=np.float64)
-    return {name: mean(array[asked[:, column]]) for column, name in enumerate(ATTRIBUTES)}
+    return {name: mean(array[asked[:, column]]) for column, name in enumerate(domain().names)}

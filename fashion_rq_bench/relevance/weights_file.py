@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.relevance.pair_relevance import RelevanceConfig
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import read_json
 
 __all__ = ["FORMAT", "WeightsSource", "read_weights", "read_weights_file", "relevance_config"]
@@ -89,11 +89,11 @@ def _check(weights: object, name: str) -> None:
     if not isinstance(weights, Mapping):
         raise InputError(f'"weights" of {name} must map attributes to numbers.', given=weights)
     for attribute, weight in weights.items():
-        if attribute not in ATTRIBUTES:
+        if attribute not in domain().names:
             raise InputError(
                 f"{name} gives a weight for an unknown attribute.",
                 given=attribute,
-                allowed=ATTRIBUTES,
+                allowed=domain().names,
             )
         number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if weight is not None and not (number and 0 <= weight <= 1):

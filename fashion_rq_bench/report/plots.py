@@ -20,7 +20,8 @@ from fashion_rq_bench.measures import statistics as stats
 from fashion_rq_bench.report.board.board import Board, Measured
 from fashion_rq_bench.report.tables.leaderboard import names
 from fashion_rq_bench.report.tables.paper_layout import TASK_TITLES, words
-from fashion_rq_bench.schema.tables import ATTRIBUTES, GRADE_NAMES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 from fashion_rq_bench.support.files import atomic_path
 from fashion_rq_bench.support.optional import require
 
@@ -89,7 +90,7 @@ def rank_lines(board: Board) -> Figure:
 def attribute_dots(board: Board) -> Figure:
     """Score of each attribute, and T1 over the queries that express it."""
     main = board.main["ranking"]
-    shown = [name for name in ATTRIBUTES if board.has("ranking", f"attr_{name}")]
+    shown = [name for name in domain().names if board.has("ranking", f"attr_{name}")]
     panels = [
         ("attribute score of the product ranked first", [f"attr_{name}" for name in shown]),
         (f"T1 {main} over queries that express it", [f"{main}_{name}" for name in shown]),

@@ -1,8 +1,7 @@
-"""The one place for names, types and grades.
+"""The tables that pass between stages or ship in an edition.
 
-In:  nothing.
-Out: Arrow schemas of every table that passes between stages or ships in an edition, the ten
-     attributes, the four grades, and the ``datasets`` Features of every config.
+In:  the domain in force, which gives a product its columns and an intent its attributes.
+Out: their Arrow schemas, and the ``datasets`` Features of every config.
 
 Implements the data model of the paper's sections 3 and 4 (SIDs, graded relevance, φ(q)).
 Levels are counted from 1; a prefix of length ℓ names a cluster of level ℓ.
@@ -10,44 +9,40 @@ Levels are counted from 1; a prefix of length ℓ names a cluster of level ℓ.
 
 from __future__ import annotations
 
-from enum import IntEnum
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.schema.domain import domain, per_domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 if TYPE_CHECKING:
     import datasets
 
 __all__ = [
-    "ATTRIBUTES",
-    "CATALOG",
     "CLASSIFICATION",
     "CLUSTERS",
     "CONFIGS",
-    "CORPUS",
     "EVIDENCE",
-    "GRADE_NAMES",
-    "INTENT",
-    "LIST_ATTRIBUTES",
     "NAME",
     "PARAPHRASE",
-    "PRICE_TIERS",
-    "PRODUCT_COLUMNS",
-    "QUERIES",
-    "RANKING",
     "RANKINGS",
     "RESULTS",
-    "SCALAR_ATTRIBUTES",
     "SCHEMA_VERSION",
     "SEMANTIC_IDS",
     "SIBLING",
     "SPLIT",
     "TASK_CONFIGS",
-    "Grade",
+    "catalog_schema",
+    "corpus_schema",
     "embeddings_schema",
     "features",
+    "intent_type",
+    "product_schema",
+    "queries_schema",
+    "ranking_schema",
     "schema_of",
     "strings_schema",
 ]
@@ -57,77 +52,36 @@ SCHEMA_VERSION = "1"
 SPLIT = "test"
 
 
-class Grade(IntEnum):
-    """Graded relevance read off the shared prefix (paper, section 4)."""
-
-    IRRELEVANT = 0
-    RELATED = 1
-    SIBLING = 2
-    EXACT = 3
-
-
-GRADE_NAMES = ("irrelevant", "related", "sibling", "exact")
-"""ClassLabel names; the position of a name is its grade."""
-
-PRICE_TIERS = ("budget", "mid-range", "premium")
-
-SCALAR_ATTRIBUTES = ("product_type", "gender", "age_group", "price_hint")
-LIST_ATTRIBUTES = ("color", "pattern", "material", "occasion", "brand", "style_tags")
-ATTRIBUTES = (
-    "product_type",
-    "gender",
-    "age_group",
-    "color",
-    "pattern",
-    "material",
-    "occasion",
-    "brand",
-    "price_hint",
-    "style_tags",
-)
-"""The ten attributes of φ(q), in the paper's order (section 3, query attribute enrichment)."""
-
 _text = pa.string()
 _texts = pa.list_(pa.string())
 _prefix = pa.list_(pa.uint16())
 
-PRODUCT_COLUMNS = pa.schema(
-    [
-        ("product_id", _text),
-        ("title", _text),
-        ("description", _text),
-        ("master_category", _text),
-        ("sub_category", _text),
-        ("article_type", _text),
-        ("brand", _text),
-        ("base_color", _text),
-        ("gender", _text),
-        ("age_group", _text),
-        ("season", _text),
-        ("year", pa.int32()),
-        ("usage", _text),
-        ("fashion_type", _text),
-        ("price", pa.float64()),
-        ("pattern", _texts),
-        ("material", _texts),
-        ("occasion", _texts),
-        ("style", _texts),
-        ("image", _text),
-    ]
-)
-"""A product. ``price`` is in the catalog's currency; ``image`` is relative to the catalog."""
+_TYPES = {"text": _text, "texts": _texts, "integer": pa.int32(), "number": pa.float64()}
 
-CATALOG = pa.schema(
-    [*PRODUCT_COLUMNS, pa.field("brand_inferred", pa.bool_()), pa.field("price_tier", _text)]
-)
-"""What the catalog stage hands on: a product, plus how its brand and price tier were found."""
+
+@per_domain
+def product_schema() -> pa.Schema:
+    """A product. ``price`` is in the catalog's currency; ``image`` is relative to the catalog."""
+    return pa.schema([(column.name, _TYPES[column.type]) for column in domain().columns])
+
+
+@per_domain
+def catalog_schema() -> pa.Schema:
+    """What the catalog stage hands on: a product, and how its brand and price tier were found."""
+    found = [pa.field("brand_inferred", pa.bool_()), pa.field("price_tier", _text)]
+    return pa.schema([*product_schema(), *found])
+
 
 SEMANTIC_IDS = pa.schema([("product_id", _text), ("semantic_id", _prefix)])
 
-INTENT = pa.struct(
-    [pa.field(name, _texts if name in LIST_ATTRIBUTES else pa.string()) for name in ATTRIBUTES]
-)
-"""One structured reading of a query; an unexpressed attribute is null."""
+
+@per_domain
+def intent_type() -> pa.StructType:
+    """One structured reading of a query; an unexpressed attribute is null."""
+    return pa.struct(
+        [pa.field(one.name, _texts if one.many else _text) for one in domain().attributes]
+    )
+
 
 _pair = pa.struct([("attribute", _text), ("value", _text)])
 _signature = pa.struct(
@@ -215,28 +169,39 @@ CLUSTERS = pa.schema(
     ]
 )
 
-QUERIES = pa.schema(
-    [
-        ("query_id", _text),
-        ("query", _text),
-        ("prefix", _prefix),
-        ("level", pa.int8()),
-        ("intents", pa.list_(INTENT)),
-        ("source", _text),
-    ]
-)
+
+@per_domain
+def queries_schema() -> pa.Schema:
+    """Queries with the cluster each asks for and their intents."""
+    return pa.schema(
+        [
+            ("query_id", _text),
+            ("query", _text),
+            ("prefix", _prefix),
+            ("level", pa.int8()),
+            ("intents", pa.list_(intent_type())),
+            ("source", _text),
+        ]
+    )
+
 
 _graded = [("product_id", _text), ("grade", pa.int8())]
 
-RANKING = pa.schema(
-    [
-        ("query_id", _text),
-        ("query", _text),
-        ("prefix", _prefix),
-        ("intents", pa.list_(INTENT)),
-        ("candidates", pa.list_(pa.struct([*_graded, ("match", pa.float32())]))),
-    ]
-)
+
+@per_domain
+def ranking_schema() -> pa.Schema:
+    """Task 1: a query, its intents and its graded candidates."""
+    return pa.schema(
+        [
+            ("query_id", _text),
+            ("query", _text),
+            ("prefix", _prefix),
+            ("intents", pa.list_(intent_type())),
+            ("candidates", pa.list_(pa.struct([*_graded, ("match", pa.float32())]))),
+        ]
+    )
+
+
 CLASSIFICATION = pa.schema(
     [
         ("query_id", _text),
@@ -262,14 +227,20 @@ PARAPHRASE = pa.schema(
         ("candidates", pa.list_(pa.struct(_graded))),
     ]
 )
-CORPUS = pa.schema(
-    [
-        pa.field("product_id", _text),
-        pa.field("text", _text),
-        pa.field("semantic_id", _prefix),
-        *list(CATALOG)[1:],
-    ]
-)
+
+
+@per_domain
+def corpus_schema() -> pa.Schema:
+    """Every product: the text that models read, its semantic ID, its columns."""
+    return pa.schema(
+        [
+            pa.field("product_id", _text),
+            pa.field("text", _text),
+            pa.field("semantic_id", _prefix),
+            *list(catalog_schema())[1:],
+        ]
+    )
+
 
 RESULTS = pa.schema(
     [
@@ -311,14 +282,14 @@ def strings_schema(dim: int) -> pa.Schema:
 
 TASK_CONFIGS = ("ranking", "classification", "sibling", "paraphrase")
 CONFIGS = (*TASK_CONFIGS, "corpus", "queries", "clusters", "strings")
-_SCHEMAS = {
-    "ranking": RANKING,
-    "classification": CLASSIFICATION,
-    "sibling": SIBLING,
-    "paraphrase": PARAPHRASE,
-    "corpus": CORPUS,
-    "queries": QUERIES,
-    "clusters": CLUSTERS,
+_SCHEMAS: Mapping[str, Callable[[], pa.Schema]] = {
+    "ranking": ranking_schema,
+    "classification": lambda: CLASSIFICATION,
+    "sibling": lambda: SIBLING,
+    "paraphrase": lambda: PARAPHRASE,
+    "corpus": corpus_schema,
+    "queries": queries_schema,
+    "clusters": lambda: CLUSTERS,
 }
 
 
@@ -336,7 +307,7 @@ def schema_of(config: str, dim: int = 384) -> pa.Schema:
         return strings_schema(dim)
     if config not in _SCHEMAS:
         raise ConfigError("An edition has no such config.", given=config, allowed=CONFIGS)
-    return _SCHEMAS[config]
+    return _SCHEMAS[config]()
 
 
 def features(config: str, dim: int = 384) -> datasets.Features:

@@ -27,6 +27,7 @@ import fashion_rq_bench.relevance.attr_score as library
 import fashion_rq_bench.relevance.intents as intents_form
 import fashion_rq_bench.relevance.weights_file as weights_file
 import fashion_rq_bench.schema.tables as schema
+from fashion_rq_bench.schema.domain import domain
 
 _DESCRIPTION = """
 Weighted query relevance and scores by attribute: how well do the retrieved products satisfy what
@@ -66,7 +67,9 @@ Examples:
     0.1
 """
 
-_COLUMNS: dict[str, Any] = {field.name: field.type for field in [*schema.CATALOG, *schema.CORPUS]}
+_COLUMNS: dict[str, Any] = {
+    field.name: field.type for field in [*schema.catalog_schema(), *schema.corpus_schema()]
+}
 
 
 def _value(value: Any, kind: Any) -> Any:
@@ -233,6 +236,6 @@ def _result(
         columns = found.per_query_attr.T.tolist()
         result["per_query"] = {
             "rel": found.per_query_rel.tolist(),
-            "attr_score": dict(zip(schema.ATTRIBUTES, columns, strict=True)),
+            "attr_score": dict(zip(domain().names, columns, strict=True)),
         }
     return result

@@ -14,7 +14,7 @@ import numpy as np
 import fashion_rq_bench.errors as errors
 import fashion_rq_bench.measures.classification as library
 import fashion_rq_bench.metrics._base as base
-import fashion_rq_bench.schema.tables as schema
+import fashion_rq_bench.schema.grades as grades
 
 _DESCRIPTION = """
 Classification of (query, product) pairs into irrelevant, related, sibling and exact: accuracy,
@@ -49,14 +49,14 @@ Examples:
 
 
 def _class(value: Any, row: int, field: str) -> int:
-    if isinstance(value, str) and value in schema.GRADE_NAMES:
-        return schema.GRADE_NAMES.index(value)
+    if isinstance(value, str) and value in grades.GRADE_NAMES:
+        return grades.GRADE_NAMES.index(value)
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not 0 <= value < len(schema.GRADE_NAMES):
+    if not whole or not 0 <= value < len(grades.GRADE_NAMES):
         raise errors.MetricInputError(
             f"{field} of row {row} must be a class.",
             given=value,
-            allowed=[*range(len(schema.GRADE_NAMES)), *schema.GRADE_NAMES],
+            allowed=[*range(len(grades.GRADE_NAMES)), *grades.GRADE_NAMES],
         )
     return int(value)
 
@@ -138,7 +138,7 @@ class RelevanceClassification(base.ValidatedMetric):
         }
         for name in ("precision", "recall", "f1", "support"):
             values = getattr(report, name).tolist()
-            result[name] = dict(zip(schema.GRADE_NAMES, values, strict=True))
+            result[name] = dict(zip(grades.GRADE_NAMES, values, strict=True))
         return result | {"confusion": report.confusion.tolist()}
 
 

@@ -36,7 +36,7 @@ from fashion_rq_bench.relevance.attr_score import (
 )
 from fashion_rq_bench.relevance.intents import intents_array
 from fashion_rq_bench.relevance.similarity import StringTable
-from fashion_rq_bench.schema.tables import LIST_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 import reference_relevance as reference
@@ -76,7 +76,7 @@ def make_intent(values: dict[str, list[Any]], rng: np.random.Generator) -> dict[
     for name, count in RATES.items():
         if values[name] and rng.random() < count / QUERIES:
             value = values[name][rng.integers(len(values[name]))]
-            single = name in LIST_ATTRIBUTES and isinstance(value, str)
+            single = name in domain().many and isinstance(value, str)
             intent[name] = [value] if single else value
     return intent
 

@@ -42,7 +42,9 @@ from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs
 from fashion_rq_bench.relevance.satisfaction import oracle_scores
 from fashion_rq_bench.relevance.similarity import StringTable
 from fashion_rq_bench.report.tables.describe import describe
-from fashion_rq_bench.schema.tables import ATTRIBUTES, CATALOG, GRADE_NAMES, QUERIES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES
+from fashion_rq_bench.schema.tables import catalog_schema, queries_schema
 from fashion_rq_bench.support import settings as _config
 from fashion_rq_bench.support.files import write_text
 
@@ -79,11 +81,11 @@ def plain_queries(
                     "query": words,
                     "prefix": leaf,
                     "level": len(leaf),
-                    "intents": [{**dict.fromkeys(ATTRIBUTES), **intent}],
+                    "intents": [{**dict.fromkeys(domain().names), **intent}],
                     "source": "plain",
                 }
             )
-    return pa.Table.from_pylist(rows, schema=QUERIES)
+    return pa.Table.from_pylist(rows, schema=queries_schema())
 
 
 def _dominant(values: pa.ChunkedArray) -> str:
@@ -99,7 +101,7 @@ class Bench:
 
     def __init__(self, edition: Edition) -> None:
         self.corpus = edition.table("corpus").combine_chunks()
-        self.catalog = self.corpus.select(CATALOG.names)
+        self.catalog = self.corpus.select(catalog_schema().names)
         self.ids = self.corpus.select(["product_id", "semantic_id"])
         self.codes = code_matrix(self.ids, self.catalog)
         self.clusters = edition.table("clusters")
@@ -239,7 +241,7 @@ def attribute_table(found: Facts, paper: Mapping[str, Any]) -> str:
     shares = found["wishes_of"].mean(axis=0)
     rows = [
         [name, percent(float(share)), percent(paper["counts"][name] / paper["queries"])]
-        for name, share in zip(ATTRIBUTES, shares, strict=True)
+        for name, share in zip(domain().names, shares, strict=True)
     ]
     mean = float(found["wishes_of"].sum(axis=1).mean())
     rows.append(["per query", f"{mean:.2f}", f"{paper['per_query']['mean']:.2f}"])

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from fashion_rq_bench.relevance.pair_relevance import RelevanceConfig, match_pairs
 from fashion_rq_bench.relevance.similarity import Similarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES, CATALOG, LIST_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import catalog_schema
 
 PATH = Path(__file__).parent / "data" / "hand_judged.csv"
 
@@ -46,7 +47,7 @@ def judged() -> list[Judged]:
 
 def products_of(*rows: Mapping[str, Any]) -> pa.Table:
     """A product table of the catalog's schema; what a row does not say is null."""
-    return pa.Table.from_pylist([dict(row) for row in rows], schema=CATALOG)
+    return pa.Table.from_pylist([dict(row) for row in rows], schema=catalog_schema())
 
 
 def compare_all(rows: list[Judged], similarity: Similarity) -> list[float]:
@@ -55,12 +56,12 @@ def compare_all(rows: list[Judged], similarity: Similarity) -> list[float]:
     table = products_of(*(json.loads(row.product) for row in rows))
     everything = np.arange(len(rows))
     matches = match_pairs(intents, table, everything, everything, similarity)
-    columns = [ATTRIBUTES.index(row.attribute) for row in rows]
+    columns = [domain().names.index(row.attribute) for row in rows]
     return [float(score) for score in matches.match[everything, columns]]
 
 
 def _value(attribute: str, query: str) -> str | list[str]:
-    return query.split("|") if attribute in LIST_ATTRIBUTES else query
+    return query.split("|") if attribute in domain().many else query
 
 
 def compare(
@@ -74,4 +75,4 @@ def compare(
     intents = [{attribute: _value(attribute, query)}]
     table = products_of(product)
     matches = match_pairs(intents, table, [0], [0], similarity, config=config)
-    return float(matches.match[0, ATTRIBUTES.index(attribute)])
+    return float(matches.match[0, domain().names.index(attribute)])

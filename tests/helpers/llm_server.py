@@ -18,7 +18,7 @@ from fashion_rq_bench.builders.context.stage import context
 from fashion_rq_bench.builders.hierarchy.clusters import HierarchyConfig, hierarchy
 from fashion_rq_bench.builders.queries.llm import generate as llm
 from fashion_rq_bench.builders.queries.llm.generate import LLMConfig, generate_with_llm
-from fashion_rq_bench.schema.tables import CATALOG, SEMANTIC_IDS
+from fashion_rq_bench.schema.tables import SEMANTIC_IDS, catalog_schema
 from helpers import shop as small
 from helpers.paths import ROOT
 
@@ -48,7 +48,7 @@ def large_shop() -> Tables:
         name = f"Brandon{chr(ord('a') + brand)}"
         rows.append({**row, "brand": name, "title": f"{name} {row['title']}"})
         codes.append([kind, gender, 3 * brand + color])
-    catalog = pa.Table.from_pylist(rows, schema=CATALOG)
+    catalog = pa.Table.from_pylist(rows, schema=catalog_schema())
     ids = pa.table(
         [catalog["product_id"], pa.array(codes, pa.list_(pa.uint16()))], schema=SEMANTIC_IDS
     )

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fashion_rq_bench.builders.weights.match_codes import match_codes
-from fashion_rq_bench.schema.tables import ATTRIBUTES, LIST_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 COLUMNS = {
     "product_type": "article_type",
@@ -42,7 +42,7 @@ def drawn_intents(
 ) -> list[list[dict[str, Any]]]:
     """One intent per query: some attributes of a random product, mostly one that has many."""
     rng = np.random.default_rng(seed)
-    columns = {name: catalog[COLUMNS.get(name, name)].to_pylist() for name in ATTRIBUTES}
+    columns = {name: catalog[COLUMNS.get(name, name)].to_pylist() for name in domain().names}
     full = np.flatnonzero(
         [bool(v or p) for v, p in zip(columns["pattern"], columns["price_hint"], strict=True)]
     )
@@ -53,7 +53,7 @@ def drawn_intents(
     )
     found = []
     for row in rows.tolist():
-        have = [name for name in ATTRIBUTES if name != "product_type" and columns[name][row]]
+        have = [name for name in domain().names if name != "product_type" and columns[name][row]]
         names = rng.choice(have, min(len(have), wishes - 1), replace=False).tolist()
         typed = ["product_type"] if rng.random() < 0.6 else []
         found.append([{name: _value(name, columns[name][row]) for name in [*typed, *names]}])
@@ -62,7 +62,7 @@ def drawn_intents(
 
 def _value(name: str, value: Any) -> Any:
     value = value[0] if isinstance(value, list) else value
-    return [value] if name in LIST_ATTRIBUTES else value
+    return [value] if name in domain().many else value
 
 
 class PlantedOracle:
@@ -72,7 +72,7 @@ class PlantedOracle:
         self.intents, self.catalog = intents, catalog
         self.scale, self.noise = scale, noise
         total = sum(PLANTED.values())
-        self.weights = np.array([PLANTED[name] / total for name in ATTRIBUTES])
+        self.weights = np.array([PLANTED[name] / total for name in domain().names])
 
     def __call__(self, query: NDArray[np.int64], product: NDArray[np.int64]) -> NDArray[np.float64]:
         codes = match_codes(self.intents, self.catalog, query, product)

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.builders.hierarchy.clusters import HierarchyConfig, hierarchy
-from fashion_rq_bench.schema.tables import ATTRIBUTES, CATALOG, QUERIES, SEMANTIC_IDS
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import SEMANTIC_IDS, catalog_schema, queries_schema
 
 TYPES = ("Shirts", "Jeans", "Kurtas", "Watches", "Heels", "Dresses", "Belts")
 COLORS = ("Black", "White", "Blue", "Red", "Green", "Pink")
@@ -89,8 +90,8 @@ def _catalog(codes: np.ndarray, rng: np.random.Generator, duplicates: float) -> 
         "price_tier": ["mid-range"] * count,
         "brand_inferred": [False] * count,
     }
-    blank = {name: [None] * count for name in CATALOG.names if name not in columns}
-    return pa.table(columns | blank, schema=CATALOG)
+    blank = {name: [None] * count for name in catalog_schema().names if name not in columns}
+    return pa.table(columns | blank, schema=catalog_schema())
 
 
 def _queries(clusters: pa.Table, count: int) -> pa.Table:
@@ -99,7 +100,9 @@ def _queries(clusters: pa.Table, count: int) -> pa.Table:
         key = "-".join(map(str, cluster["prefix"]))
         color = COLORS[cluster["prefix"][-1] % len(COLORS)].lower()
         for place in range(count):
-            intent = dict.fromkeys(ATTRIBUTES) | {"product_type": cluster["article_type"].lower()}
+            intent = dict.fromkeys(domain().names) | {
+                "product_type": cluster["article_type"].lower()
+            }
             if place % 2:
                 intent |= {"color": [color], "gender": GENDERS[place % 3].lower()}
             rows.append(
@@ -112,4 +115,4 @@ def _queries(clusters: pa.Table, count: int) -> pa.Table:
                     "source": "test",
                 }
             )
-    return pa.Table.from_pylist(rows, schema=QUERIES)
+    return pa.Table.from_pylist(rows, schema=queries_schema())

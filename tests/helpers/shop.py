@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench.schema.tables import CATALOG, SEMANTIC_IDS, embeddings_schema
+from fashion_rq_bench.schema.tables import SEMANTIC_IDS, catalog_schema, embeddings_schema
 
 TYPES = (
     ("Apparel", "Topwear", "Tshirts", "Casual"),
@@ -56,7 +56,7 @@ def shop() -> tuple[pa.Table, pa.Table, pa.Table]:
     for (kind, gender, color), place in product(product(range(4), range(2), range(3)), range(7)):
         rows.append(row(len(rows), kind, GENDERS[gender], COLORS[color], place))
         codes.append([kind, gender, color])
-    catalog = pa.Table.from_pylist(rows, schema=CATALOG)
+    catalog = pa.Table.from_pylist(rows, schema=catalog_schema())
     ids = pa.table(
         [catalog["product_id"], pa.array(codes, pa.list_(pa.uint16()))], schema=SEMANTIC_IDS
     )

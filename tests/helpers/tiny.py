@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.builders.edition.write import write_edition
-from fashion_rq_bench.schema.tables import ATTRIBUTES, CATALOG, CONFIGS, schema_of
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import CONFIGS, catalog_schema, schema_of
 
 TYPES = ("Shirts", "Jeans", "Watches")
 GENDERS = ("Men", "Women")
@@ -89,7 +90,7 @@ def _corpus() -> list[dict[str, Any]]:
 def _product(leaf: tuple[int, ...], item: int) -> dict[str, Any]:
     article_type, gender, color = _words(leaf)
     title = f"Arvo {gender} {color} {article_type} {item}"
-    empty = dict.fromkeys(CATALOG.names)
+    empty = dict.fromkeys(catalog_schema().names)
     return empty | {
         "product_id": _product_id(leaf, item),
         "text": f"{title}. Apparel > {article_type}",
@@ -116,7 +117,7 @@ def _queries() -> list[dict[str, Any]]:
 def _query(leaf: tuple[int, ...], number: int) -> dict[str, Any]:
     article_type, gender, color = _words(leaf)
     text = f"{color} {article_type} for {gender}".lower()
-    intent = dict.fromkeys(ATTRIBUTES) | {
+    intent = dict.fromkeys(domain().names) | {
         "product_type": article_type,
         "gender": gender,
         "color": [color],

@@ -20,7 +20,7 @@ from fashion_rq_bench.relevance.comparators import (
 )
 from fashion_rq_bench.relevance.pair_relevance import RelevanceConfig, match_pairs
 from fashion_rq_bench.relevance.similarity import EncoderSimilarity, LexicalSimilarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 LEXICAL = LexicalSimilarity()
 PAPER = RelevanceConfig(comparators=ComparatorConfig(match="paper"))
@@ -262,7 +262,7 @@ def test_hand_judged_with_minilm() -> None:
 def test_hand_judged_table_covers_all_attributes() -> None:
     rows = judged()
     assert len(rows) >= 60
-    assert {row.attribute for row in rows} == set(ATTRIBUTES)
+    assert {row.attribute for row in rows} == set(domain().names)
 
 
 def test_best_of_all_value_pairs() -> None:
@@ -354,7 +354,7 @@ values = st.one_of(words, vocabulary)
 
 
 @settings(deadline=None)
-@given(query=values, product=values, name=st.sampled_from(ATTRIBUTES))
+@given(query=values, product=values, name=st.sampled_from(domain().names))
 def test_every_comparator_stays_in_bounds(query: str, product: str, name: str) -> None:
     columns = COMPARATORS[name].columns
     row: dict[str, object] = {columns[0]: product}
@@ -365,7 +365,7 @@ def test_every_comparator_stays_in_bounds(query: str, product: str, name: str) -
 
 
 @settings(deadline=None)
-@given(one=values, two=values, name=st.sampled_from([*ATTRIBUTES[1:8]]))
+@given(one=values, two=values, name=st.sampled_from([*domain().names[1:8]]))
 def test_symmetric_comparators(one: str, two: str, name: str) -> None:
     comparator = COMPARATORS[name]
     a, b = comparator.query_value(one), comparator.query_value(two)
@@ -375,7 +375,7 @@ def test_symmetric_comparators(one: str, two: str, name: str) -> None:
 
 
 @settings(deadline=None)
-@given(value=values, name=st.sampled_from([*ATTRIBUTES[1:7]]))
+@given(value=values, name=st.sampled_from([*domain().names[1:7]]))
 def test_a_value_matches_itself(value: str, name: str) -> None:
     comparator = COMPARATORS[name]
     cleaned = comparator.query_value(value)

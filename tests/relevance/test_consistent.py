@@ -22,7 +22,7 @@ from fashion_rq_bench.relevance.satisfaction import (
     wishes_satisfied,
 )
 from fashion_rq_bench.relevance.similarity import EncoderSimilarity, LexicalSimilarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import fold, terms, tokens
 
 SHIRT = {"article_type": "Shirts", "base_color": "Blue", "gender": "Men"}
@@ -51,7 +51,7 @@ def test_only_the_winning_intent_counts() -> None:
     intents = [[{"product_type": "shirt"}, {"product_type": "shoes", "gender": "women"}]]
     found = match_pairs(intents, PRODUCTS, [0], [0], LexicalSimilarity())
     assert found.intent[0] == 0
-    assert found.match[0, ATTRIBUTES.index("gender")] == 0.1
+    assert found.match[0, domain().names.index("gender")] == 0.1
     assert wishes_satisfied(found).satisfied[0]
 
 

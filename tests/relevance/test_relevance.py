@@ -30,10 +30,11 @@ from fashion_rq_bench.relevance.attr_score import (
 )
 from fashion_rq_bench.relevance.intents import intents_array
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity, StringTable
-from fashion_rq_bench.schema.tables import ATTRIBUTES, INTENT, LIST_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import intent_type
 
 LEXICAL = LexicalSimilarity()
-AT = {name: position for position, name in enumerate(ATTRIBUTES)}
+AT = {name: position for position, name in enumerate(domain().names)}
 SHIRT = {
     "master_category": "Apparel",
     "sub_category": "Topwear",
@@ -50,7 +51,7 @@ def one(intents: Any, product: dict[str, Any], **options: Any):
 
 
 def test_weights_are_the_papers() -> None:
-    assert set(PAPER_WEIGHTS) == set(ATTRIBUTES)
+    assert set(PAPER_WEIGHTS) == set(domain().names)
     assert sum(PAPER_WEIGHTS.values()) == pytest.approx(0.999)
 
 
@@ -127,7 +128,7 @@ def test_queries_without_attributes_are_nan() -> None:
 def test_what_is_expressed_is_what_is_matched() -> None:
     """Blank and unreadable values are unexpressed in either form of the intents."""
     queries = [{"color": [" ", ""]}, {"color": "!!!", "gender": " "}, {"brand": "-"}]
-    blank = pa.array([[{"color": [" "], "gender": ""}]], pa.list_(INTENT))
+    blank = pa.array([[{"color": [" "], "gender": ""}]], pa.list_(intent_type()))
     found = match_pairs(queries, products_of(SHIRT), [0, 1, 2], [0, 0, 0], LEXICAL)
     np.testing.assert_array_equal(expressed(queries), ~np.isnan(found.match))
     np.testing.assert_array_equal(expressed(queries).sum(axis=1), [0, 0, 1])
@@ -138,7 +139,7 @@ def test_what_is_expressed_is_what_is_matched() -> None:
 def test_python_and_arrow_intents_agree() -> None:
     queries = [{"color": "red"}, [{"gender": "men"}, {"brand": ["A", "B"]}], None]
     array = intents_array(queries)
-    assert array.type == pa.list_(INTENT)
+    assert array.type == pa.list_(intent_type())
     np.testing.assert_array_equal(expressed(queries), expressed(array))
     again = intents_array(pa.chunked_array([array]))
     assert again.equals(array)
@@ -146,7 +147,7 @@ def test_python_and_arrow_intents_agree() -> None:
     np.testing.assert_array_equal(expressed(sliced), expressed(queries)[1:])
     found = match_pairs(sliced, products_of(SHIRT), [0], [0], LEXICAL)
     assert found.rel[0] == 1.0
-    wide = array.cast(pa.large_list(INTENT))
+    wide = array.cast(pa.large_list(intent_type()))
     assert intents_array(wide).equals(array)
 
 
@@ -194,7 +195,7 @@ def test_no_pairs() -> None:
 
 def test_columns_may_be_absent() -> None:
     bare = pa.table({"product_id": ["1"], "gender": ["Men"]})
-    intent = {name: ["x"] if name in LIST_ATTRIBUTES else "men" for name in ATTRIBUTES}
+    intent = {name: ["x"] if name in domain().many else "men" for name in domain().names}
     found = match_pairs([intent], bare, [0], [0], LEXICAL)
     assert found.missing.sum() == 9
     assert found.match[0, AT["gender"]] == 1.0
@@ -233,10 +234,10 @@ PRODUCT_VALUES: dict[str, list[Any]] = {
 
 
 def random_intent(rng: np.random.Generator) -> dict[str, Any]:
-    chosen = [name for name in ATTRIBUTES if rng.random() < 0.4]
+    chosen = [name for name in domain().names if rng.random() < 0.4]
     return {
         name: [str(v) for v in rng.choice(VALUES[name], rng.integers(1, 3), replace=False)]
-        if name in LIST_ATTRIBUTES
+        if name in domain().many
         else str(rng.choice(VALUES[name]))
         for name in chosen
     }
@@ -263,7 +264,7 @@ def test_equals_the_loop_over_pairs() -> None:
     for pair, (query, place) in enumerate(zip(queries, places, strict=True)):
         rel, attributes = reference.relevance(intents[query], rows[place], lexical, PAPER_WEIGHTS)
         np.testing.assert_allclose(found.rel[pair], rel, atol=1e-12)
-        expected = [attributes.get(name, np.nan) for name in ATTRIBUTES]
+        expected = [attributes.get(name, np.nan) for name in domain().names]
         np.testing.assert_allclose(found.match[pair], expected, atol=1e-12)
 
 

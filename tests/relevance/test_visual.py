@@ -10,9 +10,11 @@ from fashion_rq_bench.errors import ConfigError, MetricInputError
 from fashion_rq_bench.relevance.images import Calibration, ImageTable, calibrate
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
-PATTERN, TYPE, GENDER = (ATTRIBUTES.index(name) for name in ("pattern", "product_type", "gender"))
+PATTERN, TYPE, GENDER = (
+    domain().names.index(name) for name in ("pattern", "product_type", "gender")
+)
 
 
 class Prompts:

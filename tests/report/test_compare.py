@@ -22,7 +22,7 @@ from fashion_rq_bench.measures.classification import report_from_confusion
 from fashion_rq_bench.report.board.board import Board, at_home, read_board
 from fashion_rq_bench.report.board.compare import Agreement, compare, p_text, wanted_metrics
 from fashion_rq_bench.report.board.pooled import POOLED, figures_of
-from fashion_rq_bench.schema.tables import GRADE_NAMES
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 from fashion_rq_bench.support.files import read_parquet, write_parquet
 
 

@@ -22,7 +22,8 @@ from fashion_rq_bench.report.tables.statistics import (
     tags,
     tasks,
 )
-from fashion_rq_bench.schema.tables import ATTRIBUTES, TASK_CONFIGS
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import TASK_CONFIGS
 from fashion_rq_bench.support.files import to_json
 
 
@@ -113,7 +114,7 @@ def test_tags_count_queries_and_any_intent_counts(tables):
     """One query gets a second intent with a brand; another loses all attributes."""
     intents = tables["ranking"]["intents"].to_pylist()
     intents[0] = [intents[0][0], intents[0][0] | {"brand": ["Arvo"], "color": None}]
-    intents[1] = [dict.fromkeys(ATTRIBUTES)]
+    intents[1] = [dict.fromkeys(domain().names)]
     found = tags(with_column(tables["ranking"], "intents", intents))
     assert found["counts"]["product_type"] == found["counts"]["color"] == 23
     assert found["counts"]["brand"] == 1
@@ -148,7 +149,7 @@ def test_paper_figures_agree_with_each_other():
     assert PAPER["tasks"]["sibling"]["pairs"] / 1968 == pytest.approx(5.0, abs=0.05)
     assert PAPER["coverage"]["products_used"] / 44446 == pytest.approx(0.199, abs=5e-4)
     counts = PAPER["tags"]["counts"]
-    assert set(counts) == set(ATTRIBUTES)
+    assert set(counts) == set(domain().names)
     assert sum(counts.values()) / 2477 == pytest.approx(3.8, abs=0.05)
     for key in ("master_categories", "genders"):
         assert sum(PAPER["coverage"][key].values()) == 19731

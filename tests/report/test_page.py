@@ -40,7 +40,8 @@ from fashion_rq_bench.report.page.explorer import (
 )
 from fashion_rq_bench.report.page.page import PageConfig, page, write_page
 from fashion_rq_bench.retrievers.references import Oracle, Random
-from fashion_rq_bench.schema.tables import ATTRIBUTES, TASK_CONFIGS
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import TASK_CONFIGS
 from fashion_rq_bench.support.files import write_parquet
 
 EVIL = "</script><script>window.hit=1</script><!-- <b>{{DATA}}</b> \u2028&amp;"
@@ -339,7 +340,7 @@ def test_figures_are_the_querys_own(
 def test_states_follow_the_rule_for_wishes() -> None:
     """Satisfied and unknown pairs are those of ``wishes_satisfied``, whatever the matches."""
     rng = np.random.default_rng(0)
-    pairs, size = 3000, (3000, len(ATTRIBUTES))
+    pairs, size = 3000, (3000, len(domain().names))
     match = np.where(rng.random(size) < 0.7, np.nan, rng.choice([0.2, 0.5, 0.75, 0.95, 1.0], size))
     own = ~np.isnan(match)
     own[:, 0] = True
@@ -449,8 +450,10 @@ def test_table_sorts_filters_and_changes_its_columns(opened: Any) -> None:
     best = opened.find_elements("css selector", "#ranked .best")
     assert len(best) < len(texts(opened, "thead [data-sort]")) - 1  # bold is best of all models
     choose(opened, "set", "AttrScore of the top product")
-    assert texts(opened, "thead [data-sort]")[1:] == [name.replace("_", " ") for name in ATTRIBUTES]
-    assert column(opened, ATTRIBUTES.index("brand") + 1) == ["–"]
+    assert texts(opened, "thead [data-sort]")[1:] == [
+        name.replace("_", " ") for name in domain().names
+    ]
+    assert column(opened, domain().names.index("brand") + 1) == ["–"]
     select(opened, "detail", "count")
     assert "0, 24 undef." in texts(opened, "#ranked td small")
     choose(opened, "set", "Overview (Table 2 and Rel)")

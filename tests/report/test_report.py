@@ -26,7 +26,7 @@ from fashion_rq_bench.report.plots import PLOTS, save
 from fashion_rq_bench.report.tables.leaderboard import letters, names, warnings_of
 from fashion_rq_bench.report.tables.paper_layout import four_tasks, paper_tables, ranks
 from fashion_rq_bench.report.write import agreement_of_editions, write_report
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.grid import (
     Cell,
     Grid,
@@ -197,7 +197,7 @@ def test_all_tables_of_the_paper_are_there(board: Board) -> None:
         "by-class",
         "ranks",
     ]
-    assert len(grids["attribute-scores"].columns) == 1 + 1 + len(ATTRIBUTES)
+    assert len(grids["attribute-scores"].columns) == 1 + 1 + len(domain().names)
     counts = grids["attribute-scores"].rows[-1]
     assert counts.name == "queries"
     assert counts.cells[1].text == "24"  # each query names a product type

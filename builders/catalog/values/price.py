@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fashion_rq_bench.builders.catalog.config import INR_TIERS, CatalogConfig
-from fashion_rq_bench.schema import tables as schema
+from fashion_rq_bench.schema.attributes import PRICE_TIERS
 
 __all__ = ["Prices", "parse_price", "price_tiers", "prices", "tier_thresholds"]
 
@@ -171,12 +171,12 @@ def tier_thresholds(
 def price_tiers(
     values: pa.Array | pa.ChunkedArray, thresholds: tuple[float, float] | None
 ) -> pa.Array | pa.ChunkedArray:
-    """One of ``schema.PRICE_TIERS`` per price, null where there is none.
+    """One of ``PRICE_TIERS`` per price, null where there is none.
 
     Below the first threshold is budget, above the second premium (paper 8.0.4).
     """
     if thresholds is None:
         return pa.nulls(len(values), pa.string())
-    budget, middle, premium = schema.PRICE_TIERS
+    budget, middle, premium = PRICE_TIERS
     above = pc.if_else(pc.greater(values, thresholds[1]), premium, middle)
     return pc.if_else(pc.less(values, thresholds[0]), budget, above)

@@ -19,7 +19,8 @@ from typing import Any
 
 from fashion_rq_bench.builders.queries.check.phrasebook import Meaning, Phrase, Phrasebook
 from fashion_rq_bench.builders.queries.say.lexicon import reading
-from fashion_rq_bench.schema.tables import ATTRIBUTES, LIST_ATTRIBUTES, PRICE_TIERS
+from fashion_rq_bench.schema.attributes import PRICE_TIERS
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import fold, tokens
 
 __all__ = ["parse_intent", "parse_intents"]
@@ -243,9 +244,9 @@ def _pairs(found: Sequence[_Found]) -> Wishes:
 
 
 def _intent(own: Wishes, shared: Wishes) -> dict[str, Any]:
-    intent: dict[str, Any] = dict.fromkeys(ATTRIBUTES)
+    intent: dict[str, Any] = dict.fromkeys(domain().names)
     for name, value in [*own, *shared]:
-        if name in LIST_ATTRIBUTES:
+        if name in domain().many:
             values = intent[name] or []
             intent[name] = values if value in values else [*values, value]
         elif intent[name] is None:

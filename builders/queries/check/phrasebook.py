@@ -26,7 +26,7 @@ from fashion_rq_bench.builders.queries.say.lexicon import (
     value_forms,
 )
 from fashion_rq_bench.relevance.comparators.color import color_names
-from fashion_rq_bench.schema.tables import PRICE_TIERS
+from fashion_rq_bench.schema.attributes import PRICE_TIERS
 from fashion_rq_bench.words.vocabulary import fold, synonyms, tokens
 
 __all__ = ["Meaning", "Phrase", "Phrasebook", "phrasebook"]

@@ -32,7 +32,7 @@ from fashion_rq_bench.relevance.comparators.product_type import FOUND
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.satisfaction import wishes_satisfied
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity, Similarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import fold
 
 __all__ = ["FITS_SIBLINGS", "Verdict", "Verifier", "VerifyConfig", "form_faults", "verify"]
@@ -44,7 +44,7 @@ _INTERNAL = re.compile(
     r"(?i)[={}<>|_]|\b(?:article ?type|base ?colou?r|master ?category|sub ?category|price ?tier|"
     r"semantic id|sid|cluster|prefix|null|none|nan)\b"
 )
-_TYPE = ATTRIBUTES.index("product_type")
+_TYPE = domain().names.index("product_type")
 _TEXTS = pa.list_(pa.string())
 _FOR_TYPES = 2
 """The tier of pairs that only tell whether a query finds a product type."""

@@ -23,7 +23,7 @@ from fashion_rq_bench.builders.queries.grammar.verbalizer import verbalize
 from fashion_rq_bench.builders.queries.say.evidence import Evidence
 from fashion_rq_bench.builders.queries.say.plan import intents_of
 from fashion_rq_bench.builders.queries.say.planning import Planned, Planner
-from fashion_rq_bench.schema.tables import QUERIES
+from fashion_rq_bench.schema.tables import queries_schema
 from fashion_rq_bench.words.vocabulary import fold
 
 __all__ = ["Draft", "DraftRule", "Writer", "queries_table"]
@@ -158,7 +158,7 @@ class Writer:
 
 
 def queries_table(drafts: Sequence[Draft]) -> pa.Table:
-    """Rows of schema QUERIES, in order; ids count the queries of each cluster."""
+    """Rows of schema queries_schema(), in order; ids count the queries of each cluster."""
     numbers: Counter[str] = Counter()
     rows = []
     for draft in drafts:
@@ -174,4 +174,4 @@ def queries_table(drafts: Sequence[Draft]) -> pa.Table:
             }
         )
         numbers[key] += 1
-    return pa.Table.from_pylist(rows, schema=QUERIES)
+    return pa.Table.from_pylist(rows, schema=queries_schema())

@@ -25,7 +25,7 @@ from fashion_rq_bench.builders.queries.llm.calls import Asked
 from fashion_rq_bench.builders.queries.llm.config import LLMConfig
 from fashion_rq_bench.builders.queries.llm.prompt import Prompt, render
 from fashion_rq_bench.builders.queries.say.evidence import Evidence, read_evidence
-from fashion_rq_bench.schema.tables import QUERIES
+from fashion_rq_bench.schema.tables import queries_schema
 
 __all__ = [
     "LEAST",
@@ -112,7 +112,7 @@ class Shop:
     readings: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def table(self, drafts: Sequence[Draft], texts: Sequence[Sequence[str]]) -> pa.Table:
-        """Rows of QUERIES, in order, with intents."""
+        """Rows of queries_schema(), in order, with intents."""
         rows = [
             {
                 "query_id": f"q{draft.evidence.key}.{number}",
@@ -125,7 +125,7 @@ class Shop:
             for number, query in enumerate(queries)
         ]
         whole = [{**row, "intents": self._intents(str(row["query"]))} for row in rows]
-        return pa.Table.from_pylist(whole, schema=QUERIES)
+        return pa.Table.from_pylist(whole, schema=queries_schema())
 
     def _intents(self, query: str) -> list[dict[str, Any]]:
         return self.readings.get(query) or parse_intent(query, self.book)

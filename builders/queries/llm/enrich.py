@@ -22,7 +22,7 @@ from fashion_rq_bench.builders.queries.llm.cache import Completion
 from fashion_rq_bench.builders.queries.llm.calls import Caller, together
 from fashion_rq_bench.builders.queries.llm.client import TransientError
 from fashion_rq_bench.builders.queries.llm.prompt import quoted
-from fashion_rq_bench.schema.tables import ATTRIBUTES, LIST_ATTRIBUTES, SCALAR_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.optional import require
 from fashion_rq_bench.words.vocabulary import contains, tokens
 
@@ -63,8 +63,8 @@ _STRING = {"type": "string"}
 _INTENT = {
     "type": "object",
     "properties": {
-        name: {"type": "array", "items": _STRING} if name in LIST_ATTRIBUTES else _STRING
-        for name in ATTRIBUTES
+        name: {"type": "array", "items": _STRING} if name in domain().many else _STRING
+        for name in domain().names
     },
 }
 READING_SCHEMA: Mapping[str, Any] = {
@@ -174,7 +174,7 @@ def _intents(given: Any, query: str, book: Phrasebook, problems: Counter[str]) -
             problems["an intent of another form"] += 1
             continue
         intent = {
-            name: _attribute(name, one.get(name), query, book, problems) for name in ATTRIBUTES
+            name: _attribute(name, one.get(name), query, book, problems) for name in domain().names
         }
         if any(intent.values()):
             yield intent
@@ -189,7 +189,7 @@ def _attribute(
         problems["a value that is no text"] += 1
     said = [_value(name, text, query, book, problems) for text in texts]
     known = list(dict.fromkeys(value for value in said if value is not None))
-    if name in SCALAR_ATTRIBUTES:
+    if name not in domain().many:
         return known[0] if known else None
     return known or None
 
@@ -206,7 +206,7 @@ def _value(
     known = next((v for n, v in book.meanings.get(tokens(text), ()) if n == name), None)
     if known is not None:
         return known
-    if name not in SCALAR_ATTRIBUTES and contains(query, text):
+    if name in domain().many and contains(query, text):
         return " ".join(text.split()).casefold()
     problems["a value that is neither known nor said"] += 1
     return None

@@ -48,7 +48,7 @@ from fashion_rq_bench.builders.queries.llm.report import (
 )
 from fashion_rq_bench.builders.queries.say.evidence import Evidence
 from fashion_rq_bench.errors import InputError
-from fashion_rq_bench.schema.tables import QUERIES
+from fashion_rq_bench.schema.tables import queries_schema
 from fashion_rq_bench.words.vocabulary import fold
 
 __all__ = ["LLMConfig", "LLMResult", "generate_with_llm"]
@@ -211,7 +211,7 @@ def _with_fallback(
     rows += [row for row in written if fold(row["query"]) not in taken]
     place = {draft.evidence.prefix: number for number, draft in enumerate(drafts)}
     rows.sort(key=lambda row: place[tuple(row["prefix"])])
-    return pa.Table.from_pylist(rows, schema=QUERIES)
+    return pa.Table.from_pylist(rows, schema=queries_schema())
 
 
 # ---------------------------------------------------------------- accounts

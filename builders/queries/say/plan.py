@@ -17,7 +17,7 @@ from fashion_rq_bench.builders.queries.say.lexicon import (
     group_forms,
     type_forms,
 )
-from fashion_rq_bench.schema.tables import ATTRIBUTES, LIST_ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import tokens
 
 __all__ = ["Plan", "can_name_person", "intents_of"]
@@ -72,10 +72,10 @@ def intents_of(plan: Plan) -> list[dict[str, Any]]:
     Everything but brands is in lower case; an attribute that is not said is None. Boys and girls
     are kids by their name; a named person's age is said with her.
     """
-    said: dict[str, Any] = dict.fromkeys(ATTRIBUTES)
+    said: dict[str, Any] = dict.fromkeys(domain().names)
     for attribute, values in plan.wishes.items():
         texts = [value if attribute == "brand" else value.casefold() for value in values]
-        said[attribute] = texts if attribute in LIST_ATTRIBUTES else texts[0]
+        said[attribute] = texts if attribute in domain().many else texts[0]
     if gender := plan.wishes.get("gender"):
         forms = gender_forms(gender[0])
         if plan.person or forms.age != "adult":

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fashion_rq_bench.relevance.comparators._base import ComparatorConfig
 from fashion_rq_bench.relevance.comparators._sides import Side, column, plain, values_side
 from fashion_rq_bench.relevance.similarity import Similarity
-from fashion_rq_bench.schema.tables import PRICE_TIERS
+from fashion_rq_bench.schema.attributes import PRICE_TIERS
 from fashion_rq_bench.words.vocabulary import fold
 
 __all__ = ["columns", "product_side", "query_value", "scores", "tier_of_hint", "tier_of_price"]

@@ -34,7 +34,9 @@ from fashion_rq_bench.measures.statistics import (
     resample,
 )
 from fashion_rq_bench.report.board.pooled import figures_of, is_pooled
-from fashion_rq_bench.schema.tables import ATTRIBUTES, GRADE_NAMES, RESULTS, TASK_CONFIGS
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES
+from fashion_rq_bench.schema.tables import RESULTS, TASK_CONFIGS
 from fashion_rq_bench.support.files import read_parquet
 
 __all__ = ["Board", "Measured", "Scored", "at_home", "embedder", "read_board"]
@@ -237,7 +239,7 @@ class Board:
 
 def _split(metric: str) -> tuple[str, str]:
     """``ndcg@10_color`` as ndcg@10 and color; the attribute is empty if there is none."""
-    attribute = next((name for name in ATTRIBUTES if metric.endswith(f"_{name}")), "")
+    attribute = next((name for name in domain().names if metric.endswith(f"_{name}")), "")
     return metric.removesuffix(f"_{attribute}"), attribute
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.evaluation.task_scores import CONSISTENT, CUTS
-from fashion_rq_bench.schema.tables import GRADE_NAMES
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = ["POOLED", "figures_of", "is_pooled"]
 

@@ -16,7 +16,8 @@ from fashion_rq_bench.evaluation.score_table import COLUMNS
 from fashion_rq_bench.evaluation.task_scores import CONSISTENT, CUTS
 from fashion_rq_bench.evaluation.whole_catalog import RETRIEVAL
 from fashion_rq_bench.report.board.board import Board, Scored
-from fashion_rq_bench.schema.tables import ATTRIBUTES, GRADE_NAMES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = ["SETS", "Column", "ColumnSet", "table_data", "title_of"]
 
@@ -84,7 +85,7 @@ def _at(names: Iterable[str], cutoffs: Iterable[int]) -> list[str]:
 
 
 def _by_attribute(start: str, task: str = "ranking") -> tuple[Column, ...]:
-    return tuple(Column(task, f"{start}_{name}", name.replace("_", " ")) for name in ATTRIBUTES)
+    return tuple(Column(task, f"{start}_{name}", name.replace("_", " ")) for name in domain().names)
 
 
 def _by_class() -> tuple[Column, ...]:

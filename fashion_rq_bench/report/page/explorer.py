@@ -27,7 +27,7 @@ from fashion_rq_bench.relevance.pair_relevance import PairMatches
 from fashion_rq_bench.relevance.satisfaction import WISH_THRESHOLDS
 from fashion_rq_bench.report.board.board import Board
 from fashion_rq_bench.report.page.data import title_of
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["POOLS", "chosen_queries", "dense_ranks", "explorer", "pool_scores", "wish_states"]
 
@@ -106,7 +106,7 @@ def explorer(
         )
     return {
         "total": len(pairs.query_ids),
-        "attributes": list(ATTRIBUTES),
+        "attributes": list(domain().names),
         "metrics": [{"task": task, "title": title_of(metric)} for task, metric in _SHOWN_METRICS],
         "queries": queries,
         "pools": shared.pools,
@@ -203,7 +203,7 @@ def wish_states(matches: PairMatches) -> NDArray[np.bytes_]:
 
     The rule is :func:`~fashion_rq_bench.relevance.satisfaction.wishes_satisfied`'s.
     """
-    reached = matches.match >= np.array([WISH_THRESHOLDS[name] for name in ATTRIBUTES])
+    reached = matches.match >= np.array([WISH_THRESHOLDS[name] for name in domain().names])
     silent = matches.missing | (matches.fallback & ~reached)
     told = np.where(reached, np.where(matches.fallback, b"t", b"s"), b"f")
     return np.where(silent, b"u", told)

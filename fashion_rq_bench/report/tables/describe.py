@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.report.tables.paper import PAPER
 from fashion_rq_bench.report.tables.statistics import statistics
-from fashion_rq_bench.schema.tables import GRADE_NAMES, TASK_CONFIGS
+from fashion_rq_bench.schema.grades import GRADE_NAMES
+from fashion_rq_bench.schema.tables import TASK_CONFIGS
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -23,7 +23,8 @@ from fashion_rq_bench.report.tables.leaderboard import (
     title_of,
     warnings_of,
 )
-from fashion_rq_bench.schema.tables import ATTRIBUTES, GRADE_NAMES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES
 from fashion_rq_bench.support.grid import Cell, Grid, Row, figure
 
 __all__ = [
@@ -74,7 +75,7 @@ def four_tasks(board: Board, *, consistent: bool = False) -> Grid:
 def attribute_scores(board: Board) -> Grid:
     """Table 3: Rel and the attributes' scores of the product ranked first."""
     chosen = [Column("ranking", "rel", "Rel")]
-    chosen += [Column("ranking", f"attr_{name}", words(name)) for name in ATTRIBUTES]
+    chosen += [Column("ranking", f"attr_{name}", words(name)) for name in domain().names]
     title = "Weighted relevance (Rel) and attribute scores of the product ranked first"
     notes = ["A score is the mean over the queries that express the attribute; their number below."]
     notes += _judge(board)
@@ -96,7 +97,7 @@ def by_attribute(board: Board) -> Grid:
     """T1's main metric over the queries that express an attribute."""
     metric = MAIN_METRICS["ranking"]
     chosen = [Column("ranking", metric, "all")]
-    chosen += [Column("ranking", f"{metric}_{name}", words(name)) for name in ATTRIBUTES]
+    chosen += [Column("ranking", f"{metric}_{name}", words(name)) for name in domain().names]
     title = "T1 nDCG@10 over the queries that express an attribute"
     return leaderboard_grid(board, "by-attribute", title, chosen, counts=True)
 

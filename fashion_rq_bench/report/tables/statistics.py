@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 
 from fashion_rq_bench.builders.hierarchy.clusters import HierarchyConfig, hierarchy
 from fashion_rq_bench.relevance.intents import expressed
-from fashion_rq_bench.schema.tables import ATTRIBUTES, GRADE_NAMES, TASK_CONFIGS
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.grades import GRADE_NAMES
+from fashion_rq_bench.schema.tables import TASK_CONFIGS
 
 __all__ = ["coverage", "labels", "levels", "overview", "statistics", "tags", "tasks"]
 
@@ -144,7 +146,7 @@ def labels(tables: Tables) -> Facts:
 def tags(ranking: pa.Table) -> Facts:
     """8.0.3: how many ranking queries express each attribute in any of their intents."""
     asked = expressed(ranking["intents"])
-    counts = dict(zip(ATTRIBUTES, asked.sum(axis=0).tolist(), strict=True))
+    counts = dict(zip(domain().names, asked.sum(axis=0).tolist(), strict=True))
     return {
         "queries": len(ranking),
         "per_query": _spread(asked.sum(axis=1)),

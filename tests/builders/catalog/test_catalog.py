@@ -53,7 +53,7 @@ def assert_counts_add_up(result: CatalogResult) -> None:
     assert report.quarantined == len(result.quarantined)
     assert sum(report.quarantine_reasons.values()) == report.quarantined
     assert report.repaired <= min(report.read, sum(report.repair_reasons.values()))
-    assert result.table.schema == schema.CATALOG
+    assert result.table.schema == schema.catalog_schema()
 
 
 # --- the real catalog -----------------------------------------------------------------------

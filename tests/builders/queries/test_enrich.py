@@ -14,7 +14,7 @@ from helpers.shop import clusters, shop
 
 from fashion_rq_bench.builders.queries.check.parser import parse_intent, parse_intents
 from fashion_rq_bench.builders.queries.check.phrasebook import Phrasebook, phrasebook
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 HAND = ROOT / "tests" / "helpers" / "data" / "hand_queries.jsonl"
 
@@ -99,7 +99,7 @@ def test_prices(text: str, tier: str | None, book: Phrasebook) -> None:
 def test_nothing_known(book: Phrasebook) -> None:
     for text in ("", "???", "asdf qwer", "\x00 ,;"):
         (intent,) = parse_intent(text, book)
-        assert set(intent) == set(ATTRIBUTES)
+        assert set(intent) == set(domain().names)
         assert not any(intent.values())
 
 
@@ -111,7 +111,7 @@ def values(intents: Iterable[dict[str, Any]], attribute: str) -> set[str]:
 def f1(known: list[list[dict]], read: list[list[dict]]) -> dict[str, tuple[float, int]]:
     """F1 over (query, value) pairs and the number of known values, per attribute."""
     scores = {}
-    for attribute in ATTRIBUTES:
+    for attribute in domain().names:
         pairs = [
             (values(k, attribute), values(r, attribute)) for k, r in zip(known, read, strict=True)
         ]

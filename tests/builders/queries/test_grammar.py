@@ -22,7 +22,7 @@ from fashion_rq_bench.builders.queries.say.lexicon import (
     value_forms,
 )
 from fashion_rq_bench.builders.queries.say.plan import Plan, can_name_person, intents_of
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 SHIRTS = Plan(
     ("Shirts",),
@@ -62,7 +62,7 @@ def test_a_person_says_gender_and_age() -> None:
 
 def test_intents_are_complete_and_spelled_as_the_catalog_does() -> None:
     (intent,) = intents_of(SHIRTS)
-    assert set(intent) == set(ATTRIBUTES)
+    assert set(intent) == set(domain().names)
     assert intent["product_type"] == "shirts"
     assert intent["color"] == ["black", "navy blue"]
     assert intent["brand"] == ["SCULLERS"]

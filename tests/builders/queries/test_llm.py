@@ -39,7 +39,7 @@ from fashion_rq_bench.builders.queries.llm.price import price_job
 from fashion_rq_bench.builders.queries.llm.prompt import ANSWER_SCHEMA, render
 from fashion_rq_bench.builders.queries.llm.report import bar
 from fashion_rq_bench.errors import ConfigError, InputError, LLMError
-from fashion_rq_bench.schema.tables import CATALOG, QUERIES
+from fashion_rq_bench.schema.tables import catalog_schema, queries_schema
 from fashion_rq_bench.support.files import write_parquet
 from fashion_rq_bench.words.vocabulary import fold
 
@@ -50,7 +50,7 @@ def test_queries_of_good_answers(tmp_path: Path) -> None:
     with serving(tmp_path) as endpoint:
         made = run(few(shop(), 8), endpoint.config(), tmp_path, api_key=SECRET)
     table = made.table
-    assert table.schema == QUERIES
+    assert table.schema == queries_schema()
     per_cluster = Counter(tuple(prefix) for prefix in table["prefix"].to_pylist())
     assert len(per_cluster) == 8
     assert all(2 <= count <= 12 for count in per_cluster.values())
@@ -203,7 +203,7 @@ def with_brand(brand: str) -> Tables:
     for row, leaf in zip(rows, ids["semantic_id"].to_pylist(), strict=True):
         if leaf == [3, 1, 2]:
             row["brand"] = brand
-    changed = pa.Table.from_pylist(rows, schema=CATALOG)
+    changed = pa.Table.from_pylist(rows, schema=catalog_schema())
     return context(changed, ids, small.clusters(), small.shop()[2]), changed, ids
 
 

@@ -19,7 +19,7 @@ from fashion_rq_bench.builders.queries.llm.enrich import (
     read_readings,
     reading_messages,
 )
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 QUERIES = ("Men's black tees by Puma", "a red kurta, only for my wife", "dinosaur watches")
 
@@ -48,7 +48,7 @@ def test_one_form_with_the_parser(book: Phrasebook) -> None:
     }
     found, problems = read_readings(answer({"number": 1, "intents": [given]}), QUERIES, book)
     assert found[0] == parse_intent(QUERIES[0], book)
-    assert list(found[0][0]) == list(ATTRIBUTES)
+    assert list(found[0][0]) == list(domain().names)
     assert not problems
 
 

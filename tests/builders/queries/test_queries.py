@@ -18,7 +18,7 @@ from fashion_rq_bench.builders.queries.say.planning import Planner
 from fashion_rq_bench.builders.queries.say.wish_sets import PrefixIndex, WishSpace
 from fashion_rq_bench.builders.queries.show import render_cluster
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.schema.tables import QUERIES
+from fashion_rq_bench.schema.tables import queries_schema
 from fashion_rq_bench.support.files import to_json
 from fashion_rq_bench.words.vocabulary import fold
 
@@ -93,7 +93,7 @@ def test_candidates_are_grounded() -> None:
 
 def test_schema_counts_and_ids(result: QueryResult) -> None:
     table = result.table
-    assert table.schema.equals(QUERIES)
+    assert table.schema.equals(queries_schema())
     counts = np.unique([str(p) for p in table["prefix"].to_pylist()], return_counts=True)[1]
     assert len(counts) == 36
     assert counts.min() >= 2

@@ -11,7 +11,8 @@ from helpers.shop import clusters, shop
 from fashion_rq_bench.builders.context.stage import context
 from fashion_rq_bench.builders.queries import generate
 from fashion_rq_bench.builders.queries.check.verify import Verdict, form_faults, verify
-from fashion_rq_bench.schema.tables import ATTRIBUTES, QUERIES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import queries_schema
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +29,12 @@ def check(evidence: pa.Table, *asked: tuple[str, list[int], dict[str, Any]]) -> 
             "query": text,
             "prefix": prefix,
             "level": len(prefix),
-            "intents": [{**dict.fromkeys(ATTRIBUTES), **intent}],
+            "intents": [{**dict.fromkeys(domain().names), **intent}],
             "source": "hand",
         }
         for number, (text, prefix, intent) in enumerate(asked)
     ]
-    return verify(pa.Table.from_pylist(rows, schema=QUERIES), evidence, catalog, ids)
+    return verify(pa.Table.from_pylist(rows, schema=queries_schema()), evidence, catalog, ids)
 
 
 BLUE = {"product_type": "tshirts", "gender": "men", "color": ["blue"]}

@@ -11,7 +11,7 @@ import pytest
 from helpers.paths import ROOT
 
 from fashion_rq_bench.builders.rqvae import RQVAEConfig
-from fashion_rq_bench.schema.tables import RANKING
+from fashion_rq_bench.schema.tables import ranking_schema
 
 sys.path.insert(0, str(ROOT / "scripts" / "study"))
 
@@ -66,8 +66,8 @@ def ranking(*pools: list[tuple[int, float]]) -> pa.Table:
         }
         for n, pool in enumerate(pools)
     ]
-    columns = {name: [row.get(name) for row in rows] for name in RANKING.names}
-    return pa.table(columns, schema=RANKING)
+    columns = {name: [row.get(name) for row in rows] for name in ranking_schema().names}
+    return pa.table(columns, schema=ranking_schema())
 
 
 def test_label_noise_by_hand() -> None:

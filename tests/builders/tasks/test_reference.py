@@ -21,12 +21,13 @@ from fashion_rq_bench.builders.tasks.stage import tasks
 from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs
 from fashion_rq_bench.relevance.satisfaction import satisfaction_by_tier, wishes_satisfied
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
-from fashion_rq_bench.schema.tables import ATTRIBUTES, QUERIES
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.tables import queries_schema
 
 
 def hand_made(grades, sibling_targets, queries=2):
     """One anchor with ``queries`` queries over one pool, and a T3 pool for each."""
-    intent = dict.fromkeys(ATTRIBUTES) | {"product_type": "shirt"}
+    intent = dict.fromkeys(domain().names) | {"product_type": "shirt"}
     rows = [
         {
             "query_id": f"q{i}",
@@ -42,7 +43,7 @@ def hand_made(grades, sibling_targets, queries=2):
     return Pools(
         prefixes=np.zeros((1, 3), dtype=np.int64),
         article_types=("Shirts",),
-        queries=pa.Table.from_pylist(rows, schema=QUERIES),
+        queries=pa.Table.from_pylist(rows, schema=queries_schema()),
         query_anchor=np.zeros(queries, dtype=np.int64),
         offsets=np.array([0, size]),
         products=np.arange(size),
@@ -58,7 +59,7 @@ def hand_made(grades, sibling_targets, queries=2):
 
 def matches_of(rel):
     rel = np.array(rel, dtype=np.float64)
-    match = np.full((len(rel), len(ATTRIBUTES)), np.nan)
+    match = np.full((len(rel), len(domain().names)), np.nan)
     match[:, 0] = rel
     told = ~np.isnan(match)
     no = np.zeros_like(told)

@@ -29,12 +29,12 @@ from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
 from fashion_rq_bench.report.tables.paper import PAPER
 from fashion_rq_bench.report.tables.statistics import labels
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import (
-    ATTRIBUTES,
-    CATALOG,
-    QUERIES,
     SEMANTIC_IDS,
     TASK_CONFIGS,
+    catalog_schema,
+    queries_schema,
     schema_of,
 )
 from fashion_rq_bench.support.files import to_json
@@ -458,8 +458,8 @@ def test_match_is_the_relevance_of_the_pair(world, built):
 def test_a_query_without_attributes_has_no_match_and_is_counted(world):
     rows = world.queries.to_pylist()
     silent = next(row for row in rows if row["level"] == 3)
-    silent["intents"] = [dict.fromkeys(ATTRIBUTES)]
-    queries = pa.Table.from_pylist(rows, schema=QUERIES)
+    silent["intents"] = [dict.fromkeys(domain().names)]
+    queries = pa.Table.from_pylist(rows, schema=queries_schema())
     built = build(type(world)(world.catalog, world.semantic_ids, world.clusters, queries))
     by_query = {row["query_id"]: row["candidates"] for row in built.ranking.to_pylist()}
     pool = by_query[silent["query_id"]]
@@ -702,7 +702,7 @@ def test_twins_share_title_and_attributes_or_text():
         first | {"price_tier": "premium"},
         first | {"pattern": ["solid"]},
     ]
-    table = pa.Table.from_pylist(rows, schema=CATALOG)
+    table = pa.Table.from_pylist(rows, schema=catalog_schema())
     found = twins(table, pa.array(["a", "Same", "same", "d"]))
     assert found.tolist() == [found[0]] * 3 + [found[3]]
     assert found[0] != found[3]
@@ -714,7 +714,7 @@ def test_a_null_and_an_empty_value_are_not_twins_by_accident():
         rows[0] | {"brand": "a", "base_color": None},
         rows[0] | {"brand": None, "base_color": "a"},
     ]
-    found = twins(pa.Table.from_pylist(rows, schema=CATALOG), pa.array(["x", "y"]))
+    found = twins(pa.Table.from_pylist(rows, schema=catalog_schema()), pa.array(["x", "y"]))
     assert found[0] != found[1]
 
 
@@ -744,7 +744,7 @@ def test_pools_over_the_real_catalog(shared_data):
         for n in range(2)
     ]
     asked = pa.Table.from_pylist(
-        [row | {"intents": [{"product_type": "shirt"}]} for row in queries], schema=QUERIES
+        [row | {"intents": [{"product_type": "shirt"}]} for row in queries], schema=queries_schema()
     )
     groups = twins(catalog, product_text(catalog))
     assert 30_000 < len(np.unique(groups)) < 40_000

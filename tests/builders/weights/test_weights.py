@@ -37,7 +37,7 @@ from fashion_rq_bench.builders.weights.twin_pairs import (
 )
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError
 from fashion_rq_bench.relevance.pair_relevance import PAPER_WEIGHTS, RelevanceConfig
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 TABLE_9 = {
     "product_type": 0.579,
@@ -136,7 +136,7 @@ def test_match_codes_by_hand() -> None:
     )
     intent = {"product_type": "t-shirt", "gender": "men", "color": ["navy blue"], "brand": "puma"}
     codes = match_codes([[{**intent, "price_hint": "under 500"}]], products, [0, 0, 0], [0, 1, 2])
-    at = [ATTRIBUTES.index(name) for name in (*intent, "price_hint", "material")]
+    at = [domain().names.index(name) for name in (*intent, "price_hint", "material")]
     assert codes[:, at].tolist() == [
         [1.0, 1.0, 1.0, 1.0, 1.0, 0.5],
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.5],
@@ -156,7 +156,7 @@ def pairs_of(twins: TwinGroups) -> set[tuple[int, int]]:
 
 
 def brute_force(keys: np.ndarray, attribute: str) -> set[tuple[int, int]]:
-    at = ATTRIBUTES.index(attribute)
+    at = domain().names.index(attribute)
     controls = np.delete(keys, at, axis=1)
     agree = np.ones((len(keys), len(keys)), dtype=bool)
     for column in controls.T:
@@ -171,7 +171,7 @@ def brute_force(keys: np.ndarray, attribute: str) -> set[tuple[int, int]]:
 def test_twins_agree_with_brute_force(seed: int, n: int) -> None:
     keys = np.random.default_rng(seed).integers(-1, 2, (n, 10))
     keys[:, 3:] = 0  # so that there are twins
-    for attribute in ATTRIBUTES[:4]:
+    for attribute in domain().names[:4]:
         twins = twin_groups(keys, attribute)
         expected = brute_force(keys, attribute)
         assert pairs_of(twins) == expected
@@ -203,12 +203,12 @@ def test_unknown_attributes_are_refused() -> None:
 def test_twins_of_the_whole_catalog_in_linear_time_and_memory(catalog: pa.Table) -> None:
     started = time.perf_counter()
     keys = product_keys(product_sides(catalog))
-    counts = {name: count_pairs(twin_groups(keys, name)) for name in ATTRIBUTES}
+    counts = {name: count_pairs(twin_groups(keys, name)) for name in domain().names}
     assert time.perf_counter() - started < 10
     assert len(keys) == 44_446
     assert all(count > 100 for count in counts.values())
     rows = np.random.default_rng(0).choice(len(keys), 2_500, replace=False)
-    for name in ATTRIBUTES:
+    for name in domain().names:
         assert pairs_of(twin_groups(keys[rows], name)) == brute_force(keys[rows], name)
     peaks = [_peak(np.concatenate([keys] * times)) for times in (1, 4)]
     assert peaks[1] < 5 * peaks[0]  # the pairs themselves grow sixteenfold
@@ -341,7 +341,7 @@ def test_observations_tell_twins_apart(synthetic: pa.Table) -> None:
     found, _, index = find_observations(several, synthetic, FAST)
     assert index.n_several == 1
     for one in found:
-        at = ATTRIBUTES.index(one.attribute)
+        at = domain().names.index(one.attribute)
         first = match_codes(several, synthetic, one.query, one.first)
         second = match_codes(several, synthetic, one.query, one.second)
         assert (first[:, at] == 1).all()
@@ -362,8 +362,8 @@ def test_planted_weights_are_recovered_on_the_real_catalog(catalog: pa.Table) ->
     planted = sorted(PLANTED, key=lambda name: -PLANTED[name])
     means = {one.attribute: one.mean for one in fitted.effects}
     for estimate in (means, fitted.ridge.coefficient, fitted.blend.weights):
-        assert sorted(ATTRIBUTES, key=lambda name: -estimate[name]) == planted
-    for name, weight in zip(ATTRIBUTES, oracle.weights, strict=True):
+        assert sorted(domain().names, key=lambda name: -estimate[name]) == planted
+    for name, weight in zip(domain().names, oracle.weights, strict=True):
         assert fitted.blend.weights[name] == pytest.approx(weight, abs=0.03)
     assert all(one.distinguishable for one in fitted.effects)
     assert max(fitted.ridge.vif.values()) < 1.5
@@ -376,13 +376,15 @@ def test_a_shuffled_oracle_distinguishes_at_the_nominal_rate(catalog: pa.Table) 
     config = AblationConfig(max_twins=150, bootstrap=399)
     intents = drawn_intents(catalog, 3_000)
     found, _, _ = find_observations(intents, catalog, WeightsConfig(ablation=config))
-    calls = np.zeros(len(ATTRIBUTES), dtype=int)
+    calls = np.zeros(len(domain().names), dtype=int)
     for repeat in range(200):
         oracle, drawn_anew = ShuffledOracle(repeat), replace(config, seed=repeat)
         for position, one in enumerate(found):
             delta, null = differences(oracle, one, len(catalog))
             calls[position] += effect(one, delta, null, drawn_anew).distinguishable
     interval = stats.binomtest(int(calls.sum()), 2000).proportion_ci()
-    print(dict(zip(ATTRIBUTES, (calls / 200).tolist(), strict=True)), calls.sum() / 2000, interval)
-    assert calls.max() <= stats.binom.isf(0.05 / len(ATTRIBUTES), 200, 0.05)
+    print(
+        dict(zip(domain().names, (calls / 200).tolist(), strict=True)), calls.sum() / 2000, interval
+    )
+    assert calls.max() <= stats.binom.isf(0.05 / len(domain().names), 200, 0.05)
     assert interval.low <= 0.05 <= interval.high

@@ -46,7 +46,7 @@ from fashion_rq_bench.builders.weights.synthetic import (
 )
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError, QualityError
 from fashion_rq_bench.relevance.intents import expressed
-from fashion_rq_bench.schema.tables import ATTRIBUTES
+from fashion_rq_bench.schema.domain import domain
 
 # ---------------------------------------------------------------- ESCI
 
@@ -155,7 +155,7 @@ def test_our_sanity_set_has_100_examples_of_all_attributes() -> None:
     table = read_sanity()
     assert len(table) == 100
     assert sum(table["relevant"].to_pylist()) == 50
-    assert set(table["attribute"].to_pylist()) == set(ATTRIBUTES)
+    assert set(table["attribute"].to_pylist()) == set(domain().names)
     rows = zip(table["query"].to_pylist(), table["text"].to_pylist(), strict=True)
     assert len(set(rows)) == 100
     assert all(text.count(" | ") == 5 for text in table["text"].to_pylist())
@@ -208,9 +208,9 @@ def test_drawn_queries_name_what_their_product_is() -> None:
     codes = match_codes(queries.intents, catalog, everyone, queries.source)
     asked = expressed(queries.intents)
     assert (codes[asked] == 1.0).all()
-    assert asked[:, ATTRIBUTES.index("product_type")].all()
+    assert asked[:, domain().names.index("product_type")].all()
     assert set(asked.sum(axis=1).tolist()) <= {1, 2, 3}
-    assert not asked[:, ATTRIBUTES.index("price_hint")].any()
+    assert not asked[:, domain().names.index("price_hint")].any()
     for text, (intent,) in zip(queries.texts, queries.intents.to_pylist(), strict=True):
         for value in intent.values():
             for one in value if isinstance(value, list) else [value]:
