@@ -20,7 +20,8 @@ from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.by_name import TextEncoder, load_text_encoder
 from fashion_rq_bench.errors import EditionError, ModelError
-from fashion_rq_bench.relevance.attr_score import PairMatches, expressed, match_pairs
+from fashion_rq_bench.relevance.intents import expressed
+from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs
 from fashion_rq_bench.relevance.similarity import StringTable
 
 __all__ = ["Judgements", "declared_similarity", "judge", "match_any"]
