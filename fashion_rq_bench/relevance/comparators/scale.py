@@ -22,4 +22,4 @@ class Scale(Valued):
         if query not in values or product not in values:
             return float(settings.get("off", 0.3))
         distance = abs(values.index(query) - values.index(product))
-        return max(0.0, 1.0 - float(settings.get("decay", 0.35)) * distance)
+        return float(max(0.0, 1.0 - settings.get("decay", 0.35) * distance))
