@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench import __version__
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.encoding import EncoderConfig, model_errors
 from fashion_rq_bench.errors import ConfigError, ModelError
@@ -282,6 +282,7 @@ class _Session:
     def collection(self) -> Collection:
         return Collection.read(self.edition)
 
+    @in_its_domain
     def run(self, retriever: Retriever, full_catalog: bool) -> ModelRun:
         key = RunKey(self.edition.id, retriever.name, model_id(retriever))
         pools = self._finish(

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fashion_rq_bench.editions.edition import in_its_domain
 from fashion_rq_bench.editions.pool_relevance import judge
 from fashion_rq_bench.editions.pools import Collection, Pools
 from fashion_rq_bench.measures._ragged import Ragged
@@ -35,7 +36,6 @@ from fashion_rq_bench.measures.ranking import Mean, mean, ndcg, recall, score
 from fashion_rq_bench.relevance.attr_score import attr_scores, relevance
 from fashion_rq_bench.relevance.satisfaction import (
     ConsistentPools,
-    by_attribute,
     consistent_pools,
     wishes_satisfied,
 )
@@ -44,6 +44,7 @@ from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.grades import GRADE_NAMES, Grade
 
 __all__ = [
+    "ATTRIBUTE",
     "CONSISTENT",
     "CUTS",
     "MAIN_METRICS",
@@ -59,6 +60,7 @@ SCORING_VERSION = "2"
 
 CONSISTENT = "consistent_"
 CUTS = "cuts_"
+ATTRIBUTE = "attr_"
 
 MAIN_METRICS: Mapping[str, str] = {
     "ranking": "ndcg@10",
@@ -131,6 +133,7 @@ class TaskScores:
         return found
 
 
+@in_its_domain
 def score_task(collection: Collection, task: str, scores: Scores) -> TaskScores:
     """Every metric of one task.
 
@@ -184,6 +187,7 @@ class _View:
 
 
 @lru_cache(maxsize=8)
+@in_its_domain
 def consistent_form(collection: Collection, task: str) -> ConsistentPools:
     """A task's pools without the pairs of lower tiers that satisfy every wish."""
     pools = collection.task(task)
@@ -238,7 +242,7 @@ def _relevance(collection: Collection, rows: Ints, whole: _View, view: _View) ->
     matches, query = judged.matches.take(rows[view.rows]), view.query_index
     by_attribute = attr_scores(matches, query, view.scores.values, asked)
     found = {"rel": relevance(matches, query, view.scores.values, asked)}
-    return found | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(domain().names)}
+    return found | {f"{ATTRIBUTE}{a}": by_attribute[:, i] for i, a in enumerate(domain().names)}
 
 
 def _classes(view: _View) -> dict[str, Floats]:
@@ -312,9 +316,9 @@ def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View
 
 
 def _by_attribute(values: dict[str, Floats]) -> dict[str, Mean]:
-    asked = np.stack([~np.isnan(values[f"attr_{name}"]) for name in domain().names], axis=1)
+    asked = {name: ~np.isnan(one) for name, one in values.items() if name.startswith(ATTRIBUTE)}
     return {
-        f"{metric}_{name}": one
+        f"{metric}_{name.removeprefix(ATTRIBUTE)}": mean(values[metric][rows])
         for metric in ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
-        for name, one in by_attribute(values[metric], asked).items()
+        for name, rows in asked.items()
     }

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import stats
 
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.support.files import digest, read_json
 
@@ -106,6 +106,7 @@ class Review:
     queries: tuple[ReviewedQuery, ...]
 
 
+@in_its_domain
 def sample_review(edition: Edition, config: ReviewConfig | None = None) -> Review:
     """Draw queries and items of their clusters.
 
@@ -235,6 +236,7 @@ class _Answers:
     unknown: int = 0
 
 
+@in_its_domain
 def read_reviews(paths: Sequence[Path], edition: Edition) -> Reviewed:
     """Read the files that reviewers saved, of one sample or of several.
 

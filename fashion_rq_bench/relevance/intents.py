@@ -25,7 +25,9 @@ __all__ = ["Intents", "expressed", "intent_sides", "intents_array"]
 Intents: TypeAlias = Sequence[Mapping[str, Any] | Sequence[Mapping[str, Any]] | None] | pa.Array
 """One entry per query: an intent, a list of intents, or None."""
 
-_TYPE = pa.list_(intent_type())
+
+def _type() -> pa.ListType:
+    return pa.list_(intent_type())
 
 
 def intents_array(intents: Intents) -> pa.ListArray:
@@ -44,17 +46,17 @@ def intents_array(intents: Intents) -> pa.ListArray:
     for query, entry in enumerate(intents):
         readings = [] if entry is None else [entry] if isinstance(entry, Mapping) else list(entry)
         rows.append([_intent(query, reading) for reading in readings])
-    return pa.array(rows, _TYPE)
+    return pa.array(rows, _type())
 
 
 def _from_arrow(intents: pa.Array | pa.ChunkedArray) -> pa.ListArray:
     array = intents.combine_chunks() if isinstance(intents, pa.ChunkedArray) else intents
     if isinstance(array, pa.ChunkedArray):  # a table column of no chunk
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], _TYPE)
-    if array.type == _TYPE:
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], _type())
+    if array.type == _type():
         return array
     try:
-        return array.cast(_TYPE)
+        return array.cast(_type())
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         return intents_array(array.to_pylist())
 
@@ -108,7 +110,7 @@ def expressed(intents: Intents) -> NDArray[np.bool_]:
     A value without letters or digits says nothing, except in a brand.
 
     Returns:
-        (Q, 10) bool, columns in the order of ``schema.ATTRIBUTES``.
+        (Q, A) bool, columns in the order of the domain's attributes.
     """
     array = intents_array(intents)
     owner = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.evaluation.home import at_home, embedder
 from fashion_rq_bench.evaluation.run import FLOOR, REFERENCE
@@ -287,6 +287,7 @@ def _pooled(units: _Units, metric: str, rows: NDArray[np.bool_] | None) -> Measu
     )
 
 
+@in_its_domain
 def read_board(edition: Edition, results: Path) -> Board:
     """Read the results of an edition.
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fashion_rq_bench.editions.edition import in_its_domain
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.measures import statistics as stats
 from fashion_rq_bench.report.board.board import Board
@@ -199,6 +200,7 @@ class Comparisons:
         return table
 
 
+@in_its_domain
 def compare(
     board: Board,
     names: Sequence[str],
@@ -242,6 +244,7 @@ def agreement_of_tasks(board: Board) -> Agreement:
     return Agreement.between([_TITLES.get(task, task) for task in board.main], figures)
 
 
+@in_its_domain
 def wanted_metrics(
     board: Board, tasks: Iterable[str], metrics: Iterable[str]
 ) -> list[tuple[str, str]]:

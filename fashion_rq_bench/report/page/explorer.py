@@ -24,7 +24,7 @@ from fashion_rq_bench.editions.pools import Collection, Pools
 from fashion_rq_bench.errors import EditionError
 from fashion_rq_bench.evaluation.task_scores import MAIN_METRICS
 from fashion_rq_bench.relevance.pair_relevance import PairMatches
-from fashion_rq_bench.relevance.satisfaction import WISH_THRESHOLDS
+from fashion_rq_bench.relevance.satisfaction import wish_thresholds
 from fashion_rq_bench.report.board.board import Board
 from fashion_rq_bench.report.page.data import title_of
 from fashion_rq_bench.schema.domain import domain
@@ -203,7 +203,7 @@ def wish_states(matches: PairMatches) -> NDArray[np.bytes_]:
 
     The rule is :func:`~fashion_rq_bench.relevance.satisfaction.wishes_satisfied`'s.
     """
-    reached = matches.match >= np.array([WISH_THRESHOLDS[name] for name in domain().names])
+    reached = matches.match >= np.array(list(wish_thresholds().values()))
     silent = matches.missing | (matches.fallback & ~reached)
     told = np.where(reached, np.where(matches.fallback, b"t", b"s"), b"f")
     return np.where(silent, b"u", told)
