@@ -10,6 +10,7 @@ Importing this package imports none of numpy, pyarrow, torch, mteb, datasets and
 
 from __future__ import annotations
 
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.hub.activate import activate as _activate
 
 TYPE_CHECKING = False  # as `typing` has it, without importing typing
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
         reciprocal_rank,
         score,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Edition",

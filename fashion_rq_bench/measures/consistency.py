@@ -34,7 +34,7 @@ from fashion_rq_bench.measures._ragged import (
     encode_ids,
     number_rows,
 )
-from fashion_rq_bench.relevance.intents import Intents, intents_array
+from fashion_rq_bench.schema.intents import Intents, intents_array
 
 __all__ = ["Consistency", "Relation", "chance", "consistency"]
 

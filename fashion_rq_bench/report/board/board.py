@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.evaluation.home import at_home, embedder
-from fashion_rq_bench.evaluation.run import FLOOR, REFERENCE
+from fashion_rq_bench.evaluation.outcome import FLOOR, REFERENCE
 from fashion_rq_bench.evaluation.task_scores import CONSISTENT, CUTS, MAIN_METRICS
 from fashion_rq_bench.evaluation.whole_catalog import MAIN_METRIC, RETRIEVAL
 from fashion_rq_bench.measures.statistics import (
