@@ -10,6 +10,7 @@ Importing this package imports none of numpy, pyarrow, torch, mteb, datasets and
 
 from __future__ import annotations
 
+from fashion_rq_bench._moved import install as _install
 from fashion_rq_bench._version import __version__
 from fashion_rq_bench.hub.activate import activate as _activate
 
@@ -69,4 +70,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+_install()
 _activate()

@@ -87,7 +87,7 @@ def consistency(
         k: cut-off ≥ 1. A query with fewer candidates enters with all of them; one without any
             overlaps with nothing.
         query_ids: (queries,) ids for the tie-breaking hash; by default the positions.
-        seed: seed of the tie-breaking hash.
+        seed: of that hash.
         samples: tie orders to average over (seeds ``seed`` … ``seed + samples − 1``).
         intents: φ of each query, for ``relation``.
         relation: ``"all"`` pairs of a group; only those of ``"same_intent"``, true paraphrases; or
@@ -102,11 +102,7 @@ def consistency(
     names = _names(query_ids, len(rows))
     _check_options(k, samples, relation)
     labels, group_of = _number(groups, len(rows))
-    first, second = _pairs(group_of)
-    if relation != "all":
-        keys = _intent_keys(intents, len(rows))
-        keep = (keys[first] == keys[second]) == (relation == "same_intent")
-        first, second = first[keep], second[keep]
+    first, second = _related(*_pairs(group_of), intents, len(rows), relation)
     ties, overlaps = _Ties(names, products), np.zeros(len(first))
     for one in range(seed, seed + samples):
         overlaps += _jaccard(_top(rows, codes, k, ties, one), first, second)
@@ -176,6 +172,17 @@ def _pairs(group_of: Ints) -> tuple[Ints, Ints]:
     first = np.repeat(np.arange(len(order)), later)
     step = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
     return order[first], order[first + 1 + step]
+
+
+def _related(
+    first: Ints, second: Ints, intents: Intents | None, queries: int, relation: Relation
+) -> tuple[Ints, Ints]:
+    """Of pairs of queries those of a relation."""
+    if relation == "all":
+        return first, second
+    keys = _intent_keys(intents, queries)
+    keep = (keys[first] == keys[second]) == (relation == "same_intent")
+    return first[keep], second[keep]
 
 
 def _intent_keys(intents: Intents | None, queries: int) -> Ints:
