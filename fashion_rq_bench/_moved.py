@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+    from typing import Any
 
 __all__ = ["install", "moved", "names_of"]
 
@@ -128,7 +129,8 @@ class _Finder:
             return None
         from importlib.machinery import ModuleSpec
 
-        return ModuleSpec(name, _Loader())
+        loader: Any = _Loader()
+        return ModuleSpec(name, loader)
 
 
 class _Loader:
