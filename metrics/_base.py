@@ -29,7 +29,24 @@ class ValidatedMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no
 
     It keeps its inputs in memory where one process computes: evaluate's cache files are locked, and
     locks of processes that share a home collide.
+
+    Attributes:
+        texts: description, citation and inputs, as ``evaluate`` shows them.
+        features_of_input: what Arrow stores of predictions and references; a tuple of several.
     """
+
+    texts: tuple[str, str, str]
+    features_of_input: Any
+
+    def _info(self) -> evaluate.MetricInfo:
+        description, citation, inputs = self.texts
+        features = self.features_of_input
+        return evaluate.MetricInfo(
+            description=description,
+            citation=citation,
+            inputs_description=inputs,
+            features=list(features) if isinstance(features, tuple) else features,
+        )
 
     def __init__(
         self, config_name: str | None = None, keep_in_memory: bool = False, **options: Any
@@ -91,6 +108,23 @@ class RankingMetric(ValidatedMetric):
         grades = number_rows(references, "references", minimum=0)
         check_same_rows(scores, grades, "references")
         return _lists(scores), _lists(grades)
+
+    def values(
+        self, predictions: list[Any], references: list[Any], **options: Any
+    ) -> Mapping[str, NDArray[np.float64]]:
+        """Name to one value per query."""
+        raise NotImplementedError
+
+    def _compute(
+        self,
+        predictions: list[Any],
+        references: list[Any],
+        *,
+        return_per_query: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]:
+        values = self.values(predictions, references, **options)
+        return summary(values, return_per_query=return_per_query)
 
 
 def _lists(rows: Ragged) -> list[Any]:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import BuildError
+from fashion_rq_bench.schema.domain import per_domain
 from fashion_rq_bench.schema.grades import Grade
 from fashion_rq_bench.schema.tables import (
     CONFIGS,
@@ -45,15 +46,15 @@ _KEYS = {
 _FILLED = {"prefix", "semantic_id", "candidates", "queries", "intents"}
 """Lists that must have an element."""
 
-_INTENT_NULLS = {f"intents[].{field.name}" for field in intent_type()}
-_NULLABLE = {
-    "ranking": _INTENT_NULLS,
-    "queries": _INTENT_NULLS,
-    "corpus": {name for name in catalog_schema().names if name != "product_id"},
-}
-"""Paths that may be null; inside ``evidence`` every value may."""
-
 _SHOWN = 5
+
+
+@per_domain
+def _nullable() -> Mapping[str, set[str]]:
+    """Paths that may be null; inside ``evidence`` every value may."""
+    unexpressed = {f"intents[].{field.name}" for field in intent_type()}
+    corpus = {name for name in catalog_schema().names if name != "product_id"}
+    return {"ranking": unexpressed, "queries": unexpressed, "corpus": corpus}
 
 
 def check_tables(tables: Tables) -> None:
@@ -128,7 +129,7 @@ def _array(column: pa.ChunkedArray) -> pa.Array:
 
 def _value_faults(config: str, path: str, array: pa.Array) -> Iterator[tuple[str, int]]:
     """Nulls, empty strings and empty lists, down to the leaves, with their numbers."""
-    if path not in _NULLABLE.get(config, ()) and not path.startswith("evidence."):
+    if path not in _nullable().get(config, ()) and not path.startswith("evidence."):
         yield f"{config}.{path} is null", array.null_count
     kind = array.type
     if pa.types.is_struct(kind):

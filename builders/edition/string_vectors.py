@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from fashion_rq_bench.builders.tasks.candidate_pools import Pools, pool_pairs
 from fashion_rq_bench.encoders.by_name import TextEncoder, unit_rows
 from fashion_rq_bench.encoders.vectors import encode_texts
-from fashion_rq_bench.relevance.pair_relevance import (
+from fashion_rq_bench.relevance.compared_strings import (
     catalog_strings,
     intent_strings,
     required_strings,

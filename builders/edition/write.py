@@ -12,6 +12,7 @@ section 4.
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Mapping
@@ -20,13 +21,14 @@ from typing import Any
 
 import pyarrow as pa
 
-import fashion_rq_bench
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.builders.edition.card import render_card
 from fashion_rq_bench.builders.edition.checks import check_tables
 from fashion_rq_bench.builders.edition.croissant import croissant
 from fashion_rq_bench.editions.contents import content_id
 from fashion_rq_bench.editions.edition import CATALOG_REPORT, MANIFEST, REPORT, is_inside
 from fashion_rq_bench.errors import BuildError, EditionError
+from fashion_rq_bench.schema.domain import DEFAULT, domain, load_domain
 from fashion_rq_bench.schema.tables import CONFIGS, SCHEMA_VERSION, SPLIT
 from fashion_rq_bench.support.files import (
     file_sha256,
@@ -79,6 +81,17 @@ def write_edition(
     check_tables(tables)
     _check_provenance(provenance)
     manifest = _manifest(tables, name, config, provenance)
+    _publish(out, tables, manifest, reports)
+    return str(manifest["id"])
+
+
+def _publish(
+    out: Path,
+    tables: Mapping[str, pa.Table],
+    manifest: dict[str, Any],
+    reports: Mapping[str, Any],
+) -> None:
+    """Write every file beside its place, then put all of them into place."""
     try:
         staged = _fresh(out / _STAGED)
         _stage(staged, tables, manifest, reports)
@@ -90,7 +103,6 @@ def write_edition(
         ) from error
     finally:
         shutil.rmtree(out / _STAGED, ignore_errors=True)
-    return str(manifest["id"])
 
 
 def _check_provenance(provenance: Mapping[str, Any]) -> None:
@@ -107,12 +119,14 @@ def _manifest(
     config: Mapping[str, Any],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
+    carried = _carried_domain()
     identity = {key: provenance.get(key) for key in ("encoder", "relevance")}
+    identity |= {"domain": domain().digest} if carried else {}
     return {
         "schema_version": SCHEMA_VERSION,
         "id": content_id(tables, identity),
         "name": name,
-        "written_by": f"fashion-rq-bench {fashion_rq_bench.__version__}",
+        "written_by": f"fashion-rq-bench {__version__}",
         "dim": tables["strings"].schema.field("vector").type.list_size,
         "encoder": dict(provenance["encoder"]),
         "identity": identity,
@@ -120,7 +134,20 @@ def _manifest(
         "files": {},
         "config": dict(config),
         "provenance": dict(provenance),
+        **carried,
     }
+
+
+def _carried_domain() -> dict[str, Any]:
+    """The domain in force as an edition carries it; nothing of fashion, which every reader has.
+
+    Its source is a string, for the order of its tables is part of it.
+    """
+    one = domain()
+    if one.digest == load_domain(DEFAULT).digest:
+        return {}
+    source = json.dumps(dict(one.source), ensure_ascii=False, default=str)
+    return {"domain": {"name": one.name, "source": source}}
 
 
 def _config_entry(config: str, table: pa.Table) -> dict[str, Any]:

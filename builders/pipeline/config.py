@@ -20,6 +20,7 @@ from fashion_rq_bench.builders.queries import LLMConfig, QueryConfig
 from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
 from fashion_rq_bench.builders.tasks.stage import TaskConfig
 from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.schema.domain import DEFAULT
 from fashion_rq_bench.support import settings as _config
 
 __all__ = ["BuildConfig"]
@@ -37,6 +38,7 @@ class BuildConfig:
         text_encoder: the declared encoder of the ``strings`` table, part of the metric's identity.
         reuse: an edition whose semantic IDs and string vectors are taken over where they fit, so
             that its text and tasks can be rebuilt to the same bytes on any machine.
+        domain: what is sold: "fashion", or the path of a domain's TOML file.
     """
 
     name: str = "custom"
@@ -45,6 +47,7 @@ class BuildConfig:
     seed: int = 0
     text_encoder: str = "minilm"
     reuse: str | None = None
+    domain: str = DEFAULT
     catalog: CatalogConfig = field(default_factory=CatalogConfig)
     embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     rqvae: RQVAEConfig = field(default_factory=RQVAEConfig)
@@ -98,6 +101,8 @@ class BuildConfig:
     def declared(self) -> dict[str, Any]:
         """The settings as an edition states them: without paths of the machine that built it."""
         values = {**_config.to_mapping(self), "reuse": None, "llm": self.llm.published}
+        # fashion's editions say nothing of it; others carry the domain itself
+        del values["domain"]
         encoder = Path(self.embedding.encoder)
         if encoder.is_dir():
             values["embedding"] = {**values["embedding"], "encoder": encoder.name}

@@ -28,7 +28,12 @@ from fashion_rq_bench.builders.edition.write import write_edition
 from fashion_rq_bench.builders.embedding import embed
 from fashion_rq_bench.builders.hierarchy.clusters import hierarchy
 from fashion_rq_bench.builders.pipeline.config import BuildConfig
-from fashion_rq_bench.builders.pipeline.sources import fingerprint, kept_semantic_ids, known_strings
+from fashion_rq_bench.builders.pipeline.sources import (
+    domain_digest,
+    fingerprint,
+    kept_semantic_ids,
+    known_strings,
+)
 from fashion_rq_bench.builders.pipeline.stages import Stage, StageRun, Workshop
 from fashion_rq_bench.builders.queries import (
     generate,
@@ -41,6 +46,7 @@ from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.encoders.by_name import load_text_encoder
 from fashion_rq_bench.errors import BuildError, ConfigError, EditionError, InputError
 from fashion_rq_bench.relevance.similarity import StringTable
+from fashion_rq_bench.schema.domain import load_domain, using
 from fashion_rq_bench.schema.tables import TASK_CONFIGS, corpus_schema
 from fashion_rq_bench.support.files import (
     digest,
@@ -102,8 +108,8 @@ def build(
         raise ConfigError("There is no stage of this name.", given=until, allowed=STAGES)
     work = out / ".work"
     _check_writable(out)
-    with _locked(work):
-        workshop = Workshop(work)
+    with _locked(work), using(load_domain(config.domain)) as sold:
+        workshop = Workshop(work, domain=domain_digest(sold))
         for stage in _stages(source, out, work, config):
             report(stage.name, None)
             report(stage.name, workshop.run(stage))
@@ -140,7 +146,8 @@ def price_queries(
     context = build(source, out, config, until="context", report=report).runs[-1]
     clusters = read_parquet(context.folder / "clusters.parquet")
     cache = _answers(out / ".work")
-    return price_job(clusters, config.llm, cache=cache, queries=config.queries)
+    with using(load_domain(config.domain)):
+        return price_job(clusters, config.llm, cache=cache, queries=config.queries)
 
 
 def _answers(work: Path) -> Path:

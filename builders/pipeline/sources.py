@@ -1,7 +1,8 @@
-"""What a build takes from outside: the state of a catalog, an edition to reuse.
+"""What a build takes from outside: the state of a catalog, a domain, an edition to reuse.
 
-In:  a catalog's path, an edition.
-Out: a fingerprint that changes with the catalog; semantic IDs and string vectors taken over.
+In:  a catalog's path, a domain, an edition.
+Out: a fingerprint that changes with the catalog, one that changes with the domain's words; semantic
+     IDs and string vectors taken over.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import pyarrow.compute as pc
 from fashion_rq_bench.builders.edition.string_vectors import KnownStrings
 from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.errors import BuildError
+from fashion_rq_bench.schema.attributes import Domain
+from fashion_rq_bench.schema.domain import DEFAULT, load_domain
 from fashion_rq_bench.schema.tables import SEMANTIC_IDS
 from fashion_rq_bench.support.files import digest, file_sha256
 
-__all__ = ["fingerprint", "kept_semantic_ids", "known_strings"]
+__all__ = ["domain_digest", "fingerprint", "kept_semantic_ids", "known_strings"]
 
 
 def known_strings(reuse: str | None) -> KnownStrings | None:
@@ -39,6 +42,14 @@ def kept_semantic_ids(edition: Edition, catalog: pa.Table) -> pa.Table:
             fix="Give the catalog that the edition was built from, or build without --reuse.",
         )
     return kept.take(rows).cast(SEMANTIC_IDS)
+
+
+def domain_digest(one: Domain) -> str:
+    """What tells whether a domain has changed; "" for fashion, whose files count as code."""
+    if one.digest == load_domain(DEFAULT).digest:
+        return ""
+    lists = [path for path in sorted(one.folder.rglob("*")) if path.is_file()]
+    return digest(one.digest, *(path.read_bytes() for path in lists))
 
 
 def fingerprint(source: str | Path) -> str:

@@ -65,17 +65,19 @@ class StageRun:
 
 @dataclass
 class Workshop:
-    """Runs stages in order inside one work folder."""
+    """Runs stages in order inside one work folder; the domain's digest is in every key."""
 
     work: Path
     runs: dict[str, StageRun] = field(default_factory=dict)
+    domain: str = ""
 
     def key(self, stage: Stage) -> str:
         """SHA-256 over name, configuration, code, outside inputs and the keys of needed stages."""
         configs = stage.config if isinstance(stage.config, tuple) else (stage.config,)
         settings = to_json([to_mapping(config) for config in configs])
         needs = [self.runs[name].key for name in stage.needs]
-        return digest(stage.name, settings, code_digest(stage.module), stage.fingerprint, *needs)
+        outside = (self.domain, stage.fingerprint)
+        return digest(stage.name, settings, code_digest(stage.module), *outside, *needs)
 
     def run(self, stage: Stage) -> StageRun:
         """Run ``stage`` unless its folder is there; record and return what became of it."""

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from fashion_rq_bench.relevance.comparators import COMPARATORS, VALUE, ComparatorConfig, Side
-from fashion_rq_bench.relevance.comparators.product_type import FOUND
+from fashion_rq_bench.relevance.comparators import VALUE, ComparatorConfig, Side, comparators
 from fashion_rq_bench.relevance.intents import Intents
-from fashion_rq_bench.relevance.pair_relevance import PairMatches, RelevanceConfig, match_pairs
+from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs
+from fashion_rq_bench.relevance.settings import RelevanceConfig
 from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["UNSPECIFIED", "codes_of", "match_codes", "product_keys", "product_sides"]
@@ -28,7 +28,7 @@ __all__ = ["UNSPECIFIED", "codes_of", "match_codes", "product_keys", "product_si
 UNSPECIFIED = 0.5
 _GENDER = domain().names.index("gender")
 _UNISEX = 0.7
-_FULL = np.array([FOUND if name == "product_type" else 1.0 for name in domain().names])
+_FULL = np.array([one.threshold if one is domain().type else 1.0 for one in domain().attributes])
 _TEXT = ("description", "master_category", "sub_category", "article_type")
 
 
@@ -80,11 +80,11 @@ def product_sides(products: pa.Table, config: ComparatorConfig | None = None) ->
     """The products' canonical values of each attribute, without text that stands in for them."""
     sides = []
     for name in domain().names:
-        columns = [one for one in COMPARATORS[name].columns if one in products.column_names]
+        columns = [one for one in comparators()[name].columns if one in products.column_names]
         if name != "product_type":
             columns = [one for one in columns if one not in _TEXT]
         bare = products.select(columns) if columns else products.select(["product_id"])
-        sides.append(COMPARATORS[name].product_side(bare, config or ComparatorConfig()))
+        sides.append(comparators()[name].product_side(bare, config or ComparatorConfig()))
     return sides
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fashion_rq_bench.builders.weights.match_codes import match_codes
 from fashion_rq_bench.relevance.comparators import VALUE, ComparatorConfig, Side
 from fashion_rq_bench.relevance.comparators._sides import SEPARATOR, distinct
-from fashion_rq_bench.relevance.comparators.price import tier_of_hint
+from fashion_rq_bench.relevance.comparators.tier import tier_of_hint
 from fashion_rq_bench.relevance.intents import Intents, expressed, intent_sides, intents_array
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import token_key

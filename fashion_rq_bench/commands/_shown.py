@@ -8,15 +8,29 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import click
 import typer
 
-__all__ = ["EditionPath", "Json", "Shown", "print_shown", "say"]
+from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.schema.domain import load_domain, using
+
+if TYPE_CHECKING:
+    from fashion_rq_bench.editions.edition import Edition
+
+__all__ = ["DomainPath", "EditionPath", "Json", "Shown", "opened", "print_shown", "say"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 EditionPath = Annotated[
     str, typer.Option("--edition", help="Folder of an edition; without it the embedded mini.")
+]
+
+DomainPath = Annotated[
+    str | None,
+    typer.Option(
+        "--domain", help="What is sold: fashion, or a TOML file; an edition knows it by itself."
+    ),
 ]
 
 _PIPED_WIDTH = 120
@@ -29,6 +43,28 @@ class Shown:
 
     parts: list[Any] = field(default_factory=list)
     data: Any = None
+
+
+def opened(edition: str, domain: str | None = None) -> Edition:
+    """Open an edition; what it sells is in force until the verb ends.
+
+    Raises:
+        ConfigError: ``domain`` is given, and the edition is of another.
+    """
+    from fashion_rq_bench.editions.edition import Edition
+
+    found = Edition.open(edition)
+    if domain and load_domain(domain).digest != found.domain.digest:
+        raise ConfigError(
+            "The edition is of another domain than --domain says.",
+            given=domain,
+            allowed=[found.domain.name],
+            fix="Leave --domain out: an edition knows its own.",
+        )
+    context = click.get_current_context(silent=True)
+    if context:
+        context.with_resource(using(found.domain))
+    return found
 
 
 def print_shown(shown: Shown, as_json: bool) -> None:

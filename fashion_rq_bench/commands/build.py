@@ -34,6 +34,9 @@ Configuration = Annotated[
     str | None,
     typer.Option("--config", help="A shipped configuration (mini, myntra, myntra-416) or TOML."),
 ]
+Domain = Annotated[
+    str | None, typer.Option(help="What is sold: fashion (default), or a domain's TOML file.")
+]
 Name = Annotated[str | None, typer.Option(help="What the edition is called, on its card.")]
 Embedder = Annotated[
     str | None, typer.Option(help="lsa, minilm, a Hub id or a folder: what makes the hierarchy.")
@@ -112,6 +115,7 @@ def _command(until: str) -> Any:
         catalog: Catalog,
         out: Out,
         config: Configuration = None,
+        domain: Domain = None,
         name: Name = None,
         embedder: Embedder = None,
         modality: Modality = None,
@@ -129,27 +133,33 @@ def _command(until: str) -> Any:
         dry_run: DryRun = False,
         as_json: Json = False,
     ) -> None:
-        flags: dict[str, Any] = {
-            "name": name,
-            "seed": seed,
-            "text_encoder": text_encoder,
-            "reuse": reuse,
-            "embedding": {
-                "encoder": embedder,
-                "modality": modality,
-                "trust_remote_code": trust_remote_code or None,
-            },
-            "tasks": {"max_anchors": max_anchors},
-            "queries": {"generator": generator},
-            "llm": {"model": model, "base_url": base_url, "max_cost": max_cost},
-        }
-        values = build_values(config, flags, map_ or [], settings or [])
+        given = locals()
+        values = build_values(config, _flags(given), map_ or [], settings or [])
         if dry_run:
             print_shown(price(catalog, out, values), as_json)
         else:
             print_shown(build(catalog, out, values, until=until), as_json)
 
     return command
+
+
+def _flags(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as the configuration nests them."""
+
+    def some(*names: str) -> dict[str, Any]:
+        return {name: given[name] for name in names}
+
+    return {
+        **some("name", "domain", "seed", "text_encoder", "reuse"),
+        "embedding": {
+            "encoder": given["embedder"],
+            "modality": given["modality"],
+            "trust_remote_code": given["trust_remote_code"] or None,
+        },
+        "tasks": some("max_anchors"),
+        "queries": some("generator"),
+        "llm": some("model", "base_url", "max_cost"),
+    }
 
 
 def demo(

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, opened, print_shown
 
 __all__ = ["Results", "compare", "register"]
 
@@ -59,14 +59,13 @@ def _compared(
     by_query: bool,
 ) -> Shown:
     from fashion_rq_bench.commands.evaluate import results_folder
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.report.board.board import read_board
     from fashion_rq_bench.report.board.compare import compare as run
     from fashion_rq_bench.report.board.compare import wanted_metrics
 
-    opened = Edition.open(edition)
-    board = read_board(opened, results or results_folder(opened.path))
+    found = opened(edition)
+    board = read_board(found, results or results_folder(found.path))
     chosen = models or [board.models[place].label for place in board.places()]
     asked = wanted_metrics(board, tasks, metrics)
-    found = run(board, chosen, asked, by_cluster=not by_query)
-    return Shown([found.table(), found.agreement.text()], found.to_dict())
+    compared = run(board, chosen, asked, by_cluster=not by_query)
+    return Shown([compared.table(), compared.agreement.text()], compared.to_dict())

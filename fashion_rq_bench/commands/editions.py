@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, opened, print_shown
 
 __all__ = ["register"]
 
@@ -23,11 +23,10 @@ def register(app: typer.Typer) -> None:
 
 def describe(edition: EditionPath = "mini", as_json: Json = False) -> None:
     """Print an edition's statistics beside the paper's Tables 1, 6, 7 and 8."""
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.report.tables.describe import describe as describe_edition
     from fashion_rq_bench.report.tables.describe import description_tables
 
-    facts = describe_edition(Edition.open(edition))
+    facts = describe_edition(opened(edition))
     print_shown(Shown(list(description_tables(facts)), facts), as_json)
 
 
@@ -39,10 +38,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print a few clusters with their products, evidence and queries, to read."""
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.report.tables.show import show as show_clusters
 
-    shown = show_clusters(Edition.open(edition), prefix=prefix, count=count, seed=seed)
+    shown = show_clusters(opened(edition), prefix=prefix, count=count, seed=seed)
     print_shown(Shown(*shown), as_json)
 
 
@@ -53,8 +51,7 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Upload an edition to the Hub; the token comes from HF_TOKEN or the Hub's own login."""
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.hub.publish import publish as upload
 
-    address = upload(Edition.open(edition), repo, private=private)
+    address = upload(opened(edition), repo, private=private)
     print_shown(Shown([f"Uploaded: {address}"], address), as_json)

@@ -13,7 +13,15 @@ from typing import Annotated, Any
 
 import typer
 
-from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown, say
+from fashion_rq_bench.commands._shown import (
+    DomainPath,
+    EditionPath,
+    Json,
+    Shown,
+    opened,
+    print_shown,
+    say,
+)
 
 __all__ = ["register", "results_folder", "score"]
 
@@ -38,9 +46,11 @@ def evaluate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only price the run, from a small slice of it.")
     ] = False,
+    domain: DomainPath = None,
     as_json: Json = False,
 ) -> None:
     """Score retrievers on an edition's four tasks."""
+    opened(edition, domain)
     if dry_run:
         print_shown(predict(models, edition, out, full_catalog), as_json)
     else:
@@ -55,14 +65,13 @@ def score(
     full_catalog: bool = False,
 ) -> Shown:
     """Score retrievers; results go to ``out``."""
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.evaluation.run import evaluate as run
 
-    opened = Edition.open(edition)
-    folder = out or results_folder(opened.path)
+    found = opened(edition)
+    folder = out or results_folder(found.path)
     result = run(
         models,
-        opened,
+        found,
         out=folder,
         tasks=tasks,
         full_catalog=full_catalog,
@@ -80,13 +89,12 @@ def score(
 
 def predict(models: Sequence[str], edition: str, out: Path | None, full_catalog: bool) -> Shown:
     """Price a run; the prices are kept in ``out`` and compared with what the run then costs."""
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.evaluation.run import price
     from fashion_rq_bench.evaluation.run_tables import price_table
 
-    opened = Edition.open(edition)
-    folder = out or results_folder(opened.path)
-    prices = price(models, opened, out=folder, full_catalog=full_catalog)
+    found = opened(edition)
+    folder = out or results_folder(found.path)
+    prices = price(models, found, out=folder, full_catalog=full_catalog)
     note = "Without vectors on disk. Run the same without --dry-run to see how close this came."
     return Shown([price_table(prices), note], {model: vars(one) for model, one in prices.items()})
 

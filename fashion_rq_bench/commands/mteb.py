@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, opened, print_shown
 
 __all__ = ["register"]
 
@@ -45,7 +45,6 @@ def run(
 ) -> None:
     """Run a model through mteb.evaluate; finished tasks are not run again."""
     from fashion_rq_bench.commands.evaluate import results_folder
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.support.optional import require
 
     require("mteb", "mteb")
@@ -53,8 +52,8 @@ def run(
 
     from fashion_rq_bench.mteb_tasks.run import run as run_mteb
 
-    opened = Edition.open(edition)
-    folder = out or results_folder(opened.path)
-    found = run_mteb(model, opened, out=folder, tasks=tasks)
+    scored = opened(edition)
+    folder = out or results_folder(scored.path)
+    found = run_mteb(model, scored, out=folder, tasks=tasks)
     parts = [found.table(), *map(escape, found.skipped.values())]
     print_shown(Shown([*parts, f"mteb's results: {folder / 'mteb'}"], vars(found)), as_json)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import DomainPath, Json, Shown, opened, print_shown
 from fashion_rq_bench.commands.compare import Results
 
 __all__ = ["register", "report"]
@@ -33,18 +33,18 @@ def report(
         ),
     ] = None,
     results: Results = None,
+    domain: DomainPath = None,
     as_json: Json = False,
 ) -> None:
     """Write an edition's results as tables, plots and a leaderboard page."""
-    print_shown(_written(editions or ["mini"], results, out), as_json)
+    print_shown(_written(editions or ["mini"], results, out, domain), as_json)
 
 
-def _written(editions: Sequence[str], results: Path | None, out: Path) -> Shown:
+def _written(editions: Sequence[str], results: Path | None, out: Path, domain: str | None) -> Shown:
     from fashion_rq_bench.commands.evaluate import results_folder
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.report.write import write_report
 
-    opened = [Edition.open(name) for name in editions]
-    files = write_report([(one, results or results_folder(one.path)) for one in opened], out)
+    found = [opened(name, domain) for name in editions]
+    files = write_report([(one, results or results_folder(one.path)) for one in found], out)
     lines = [f"Wrote {path}" for path in files]
     return Shown(lines, {"out": str(out), "files": [str(path) for path in files]})

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, opened, print_shown
 
 __all__ = ["register"]
 
@@ -43,12 +43,11 @@ def page(
     """Write a page with a sample of queries and items of their clusters, to be rated offline."""
     from rich.markup import escape
 
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.people.hand_review import ReviewConfig, sample_review
     from fashion_rq_bench.people.review_page import write_review_page
 
     config = ReviewConfig(queries, items, seed, every_cluster)
-    review = sample_review(Edition.open(edition), config)
+    review = sample_review(opened(edition), config)
     write_review_page(review, out)
     told = (
         f"{len(review.queries)} queries are on {escape(str(out))}. Open it in a browser, save the "
@@ -65,9 +64,8 @@ def read(
     as_json: Json = False,
 ) -> None:
     """Read saved ratings: means with intervals per source, the lowest queries, comments."""
-    from fashion_rq_bench.editions.edition import Edition
     from fashion_rq_bench.people.hand_review import read_reviews
     from fashion_rq_bench.people.review_table import review_tables
 
-    reviewed = read_reviews(files, Edition.open(edition))
+    reviewed = read_reviews(files, opened(edition))
     print_shown(Shown(review_tables(reviewed), asdict(reviewed)), as_json)

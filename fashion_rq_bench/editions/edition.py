@@ -12,20 +12,34 @@ schemas stand in ``schema.py``.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, wraps
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 
 from fashion_rq_bench.editions.contents import content_id
 from fashion_rq_bench.errors import ConfigError, EditionError
+from fashion_rq_bench.schema.attributes import Domain
+from fashion_rq_bench.schema.domain import DEFAULT, domain, load_domain, parse_domain, using
 from fashion_rq_bench.schema.tables import CONFIGS, NAME, SCHEMA_VERSION, schema_of
 from fashion_rq_bench.support.files import file_sha256, read_json, read_parquet
 
-__all__ = ["CATALOG_REPORT", "ENVIRONMENT", "MANIFEST", "REPORT", "Edition", "is_inside", "locate"]
+__all__ = [
+    "CATALOG_REPORT",
+    "ENVIRONMENT",
+    "MANIFEST",
+    "REPORT",
+    "Edition",
+    "declared_domain",
+    "in_its_domain",
+    "is_inside",
+    "locate",
+]
 
 ENVIRONMENT = "FASHION_RQ_BENCH_DATA"
 MANIFEST = "edition.json"
@@ -128,6 +142,11 @@ class Edition:
         return str(self.manifest["name"])
 
     @property
+    def domain(self) -> Domain:
+        """What it sells: the domain that it carries, fashion for an edition that carries none."""
+        return declared_domain(self.manifest)
+
+    @property
     def encoder(self) -> Mapping[str, Any]:
         """The declared text encoder of ``strings``: at least ``name`` and ``revision``."""
         found: Mapping[str, Any] = self.manifest["encoder"]
@@ -163,7 +182,8 @@ class Edition:
             ConfigError: if an edition has no such config, or the config no such column.
             EditionError: if a file is damaged or of another schema.
         """
-        expected = _selected(schema_of(config, int(self.manifest["dim"])), columns)
+        with using(self.domain):
+            expected = _selected(schema_of(config, int(self.manifest["dim"])), columns)
         try:
             shards = [
                 read_parquet(self.path / name, expected.names) for name in self._shards(config)
@@ -215,6 +235,42 @@ class Edition:
     def _json(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = read_json(self.path / name)
         return found
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_its_domain(function: Callable[P, T]) -> Callable[P, T]:
+    """Run a function under the domain of the edition that it is given.
+
+    The edition is the first argument that is one or has one, as a collection and a session do.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **named: P.kwargs) -> T:
+        given = (getattr(one, "edition", one) for one in (*args, *named.values()))
+        found = next((one.domain for one in given if isinstance(one, Edition)), None)
+        with using(found or domain()):
+            return function(*args, **named)
+
+    return call
+
+
+def declared_domain(manifest: Mapping[str, Any]) -> Domain:
+    """The domain that a manifest holds, fashion where it holds none.
+
+    Raises:
+        ConfigError: what it holds is no domain.
+    """
+    found = manifest.get("domain")
+    return _parsed(found["name"], found["source"]) if found else load_domain(DEFAULT)
+
+
+@cache
+def _parsed(name: str, source: str) -> Domain:
+    """One object per domain, so that what is kept per domain is kept once."""
+    return parse_domain(json.loads(source), Path(name))
 
 
 def _selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.by_name import TextEncoder, load_text_encoder
 from fashion_rq_bench.errors import EditionError, ModelError
-from fashion_rq_bench.relevance.attr_score import PairMatches, expressed, match_pairs
+from fashion_rq_bench.relevance.intents import expressed
+from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs
 from fashion_rq_bench.relevance.similarity import StringTable
 
 __all__ = ["Judgements", "declared_similarity", "judge", "match_any"]
@@ -40,6 +41,7 @@ class Judgements:
 
 
 @lru_cache(maxsize=2)
+@in_its_domain
 def judge(collection: Collection) -> Judgements:
     """Match every pair of a collection.
 
@@ -61,6 +63,7 @@ def judge(collection: Collection) -> Judgements:
     return Judgements(matches, expressed(intents))
 
 
+@in_its_domain
 def match_any(
     collection: Collection,
     query_index: NDArray[np.int64],

@@ -20,22 +20,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fashion_rq_bench.editions.edition import in_its_domain
 from fashion_rq_bench.editions.pool_relevance import judge
 from fashion_rq_bench.editions.pools import Collection, Pools
+from fashion_rq_bench.evaluation.confusions import CONFUSION, confusions, pair_level
 from fashion_rq_bench.measures._ragged import Ragged
 from fashion_rq_bench.measures.classification import (
     class_sizes,
     classes_by_cuts,
     classes_by_rank,
     folds_of,
-    report_from_confusion,
 )
 from fashion_rq_bench.measures.consistency import consistency
 from fashion_rq_bench.measures.ranking import Mean, mean, ndcg, recall, score
 from fashion_rq_bench.relevance.attr_score import attr_scores, relevance
 from fashion_rq_bench.relevance.satisfaction import (
     ConsistentPools,
-    by_attribute,
     consistent_pools,
     wishes_satisfied,
 )
@@ -44,6 +44,7 @@ from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.grades import GRADE_NAMES, Grade
 
 __all__ = [
+    "ATTRIBUTE",
     "CONSISTENT",
     "CUTS",
     "MAIN_METRICS",
@@ -59,6 +60,7 @@ SCORING_VERSION = "2"
 
 CONSISTENT = "consistent_"
 CUTS = "cuts_"
+ATTRIBUTE = "attr_"
 
 MAIN_METRICS: Mapping[str, str] = {
     "ranking": "ndcg@10",
@@ -70,9 +72,6 @@ MAIN_METRICS: Mapping[str, str] = {
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_CONFUSION = "confusion_"
-_PAIR_LEVEL = ("accuracy", "macro_f1", "ordinal_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,16 +120,17 @@ class TaskScores:
             metric: mean(values)
             for units in (self.queries, self.groups)
             for metric, values in units.values.items()
-            if _CONFUSION not in metric
+            if CONFUSION not in metric
         }
         if self.task == "classification":
             for start in ("", CUTS, CONSISTENT):
-                found |= _pair_level(self.queries.values, start)
+                found |= pair_level(self.queries.values, start)
         if self.task == "ranking":
             found |= _by_attribute(self.queries.values)
         return found
 
 
+@in_its_domain
 def score_task(collection: Collection, task: str, scores: Scores) -> TaskScores:
     """Every metric of one task.
 
@@ -184,6 +184,7 @@ class _View:
 
 
 @lru_cache(maxsize=8)
+@in_its_domain
 def consistent_form(collection: Collection, task: str) -> ConsistentPools:
     """A task's pools without the pairs of lower tiers that satisfy every wish."""
     pools = collection.task(task)
@@ -207,7 +208,7 @@ def _start(
     """Names with a prefix; NaN (0 in counts) for undefined queries."""
     if undefined is not None:
         values = {
-            name: np.where(undefined, 0.0 if _CONFUSION in name else np.nan, one)
+            name: np.where(undefined, 0.0 if CONFUSION in name else np.nan, one)
             for name, one in values.items()
         }
     return {start + name: one for name, one in values.items()}
@@ -238,12 +239,12 @@ def _relevance(collection: Collection, rows: Ints, whole: _View, view: _View) ->
     matches, query = judged.matches.take(rows[view.rows]), view.query_index
     by_attribute = attr_scores(matches, query, view.scores.values, asked)
     found = {"rel": relevance(matches, query, view.scores.values, asked)}
-    return found | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(domain().names)}
+    return found | {f"{ATTRIBUTE}{a}": by_attribute[:, i] for i, a in enumerate(domain().names)}
 
 
 def _classes(view: _View) -> dict[str, Floats]:
     """The main rule: classes filled by rank, as many of each as the pool holds."""
-    return _confusions(view, classes_by_rank(view.scores, class_sizes(view.grades)))
+    return confusions(view.grades, classes_by_rank(view.scores, class_sizes(view.grades)))
 
 
 _MEASURES: Mapping[str, Callable[[_View], dict[str, Floats]]] = {
@@ -259,41 +260,9 @@ def _classes_by_cuts(view: _View, pools: Pools) -> dict[str, Floats]:
     folds = folds_of(pools.prefixes)
     if len(np.unique(folds)) < 2:
         nothing = np.zeros((len(view.scores.values), len(GRADE_NAMES)))
-        return _confusions(view, nothing)
+        return confusions(view.grades, nothing)
     classes = classes_by_cuts(view.scores, view.grades, folds)
-    return _confusions(view, np.eye(len(GRADE_NAMES))[classes])
-
-
-def _confusions(view: _View, predicted: Floats) -> dict[str, Floats]:
-    """Accuracy and the 4 x 4 confusion matrix of every query."""
-    labels, query, count = view.grades.values, view.query_index, len(view.scores)
-    right = predicted[np.arange(len(labels)), labels]
-    found: dict[str, Floats] = {"accuracy": np.bincount(query, right, count) / view.scores.lengths}
-    for label, one in enumerate(GRADE_NAMES):
-        for prediction, other in enumerate(GRADE_NAMES):
-            part = np.where(labels == label, predicted[:, prediction], 0.0)
-            found[f"{_CONFUSION}{one}_{other}"] = np.bincount(query, part, count).astype(float)
-    return found
-
-
-def _pair_level(values: dict[str, Floats], start: str) -> dict[str, Mean]:
-    """A classification report on the summed confusion matrices."""
-    cells = [
-        values[f"{start}{_CONFUSION}{one}_{other}"] for one in GRADE_NAMES for other in GRADE_NAMES
-    ]
-    confusion = np.array([cell.sum() for cell in cells]).reshape(len(GRADE_NAMES), -1)
-    queries = len(cells[0])
-    used = int((np.sum(cells, axis=0) > 0).sum())
-    if not used:
-        return {f"{start}{name}": Mean(np.nan, 0, queries) for name in _PAIR_LEVEL}
-    report = report_from_confusion(confusion)
-    found = {name: getattr(report, name) for name in _PAIR_LEVEL}
-    for side in ("precision", "recall", "f1"):
-        by_class = getattr(report, side)
-        found |= {f"{side}_{name}": by_class[grade] for grade, name in enumerate(GRADE_NAMES)}
-    return {
-        f"{start}{name}": Mean(float(value), used, queries - used) for name, value in found.items()
-    }
+    return confusions(view.grades, np.eye(len(GRADE_NAMES))[classes])
 
 
 def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View) -> Units:
@@ -312,9 +281,9 @@ def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View
 
 
 def _by_attribute(values: dict[str, Floats]) -> dict[str, Mean]:
-    asked = np.stack([~np.isnan(values[f"attr_{name}"]) for name in domain().names], axis=1)
+    asked = {name: ~np.isnan(one) for name, one in values.items() if name.startswith(ATTRIBUTE)}
     return {
-        f"{metric}_{name}": one
+        f"{metric}_{name.removeprefix(ATTRIBUTE)}": mean(values[metric][rows])
         for metric in ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
-        for name, one in by_attribute(values[metric], asked).items()
+        for name, rows in asked.items()
     }

@@ -22,9 +22,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fashion_rq_bench.editions.edition import in_its_domain
 from fashion_rq_bench.editions.pool_relevance import match_any
 from fashion_rq_bench.editions.pools import Collection
-from fashion_rq_bench.evaluation.task_scores import CONSISTENT, TaskScores, Units
+from fashion_rq_bench.evaluation.task_scores import ATTRIBUTE, CONSISTENT, TaskScores, Units
 from fashion_rq_bench.measures._ragged import Ragged
 from fashion_rq_bench.measures.ranking import ndcg, recall
 from fashion_rq_bench.relevance.attr_score import attr_scores, relevance
@@ -129,6 +130,7 @@ def _ranked(collection: Collection, found: Found) -> _Ranked:
     return _Ranked(query, product, found.scores[:, :DEPTH][there], grades, len(places))
 
 
+@in_its_domain
 def score_catalog(collection: Collection, found: Found) -> TaskScores:
     """Every metric of the whole-corpus task.
 
@@ -178,7 +180,9 @@ def _relevance(collection: Collection, ranked: _Ranked) -> dict[str, Floats]:
     by_attribute = attr_scores(judged.matches, query, scores, asked)
     by_attribute[np.isinf(best)] = np.nan  # everything found was taken out
     rel = np.where(np.isinf(best), np.nan, relevance(judged.matches, query, scores, asked))
-    return {"rel": rel} | {f"attr_{a}": by_attribute[:, i] for i, a in enumerate(domain().names)}
+    return {"rel": rel} | {
+        f"{ATTRIBUTE}{a}": by_attribute[:, i] for i, a in enumerate(domain().names)
+    }
 
 
 def _satisfied(collection: Collection, query: Ints, product: Ints) -> NDArray[np.bool_]:

@@ -11,98 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from fashion_rq_bench.errors import ConfigError, MetricInputError
+from fashion_rq_bench.errors import MetricInputError
 from fashion_rq_bench.relevance.images import ImageSimilarity
 from fashion_rq_bench.relevance.intents import Intents, expressed
-from fashion_rq_bench.relevance.pair_relevance import (
-    PAPER_WEIGHTS,
-    PairMatches,
-    RelevanceConfig,
-    catalog_strings,
-    intent_strings,
-    match_pairs,
-    required_strings,
-)
+from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs
+from fashion_rq_bench.relevance.rank_weights import rank_weights
+from fashion_rq_bench.relevance.settings import RelevanceConfig
 from fashion_rq_bench.relevance.similarity import Similarity
-from fashion_rq_bench.relevance.weights_file import WeightsSource, read_weights, relevance_config
+from fashion_rq_bench.relevance.weights_file import WeightsSource, relevance_config
 from fashion_rq_bench.schema.domain import domain
 
-__all__ = [
-    "PAPER_WEIGHTS",
-    "PairMatches",
-    "RelevanceConfig",
-    "RelevanceSummary",
-    "attr_scores",
-    "catalog_strings",
-    "expressed",
-    "intent_strings",
-    "match_pairs",
-    "rank_weights",
-    "read_weights",
-    "relevance",
-    "relevance_config",
-    "required_strings",
-    "score_rankings",
-    "summarise",
-]
-
-_N = len(domain().names)
-
-
-def rank_weights(
-    query_index: ArrayLike, scores: ArrayLike, *, k: int | None = 1, discounted: bool = False
-) -> NDArray[np.float64]:
-    """Weight of every pair in its query's mean over the top k; they sum to 1 per query.
-
-    Args:
-        query_index: (P,) query of each pair, in any order.
-        scores: (P,) finite scores, higher is better; ties share their ranks' weights equally.
-        k: how many of the top products count; None for the whole ranking.
-        discounted: weigh rank r by 1 / log2(r + 1) instead of equally.
-
-    Raises:
-        ConfigError: if k is below 1.
-        MetricInputError: if a score is NaN or infinite, or the lengths differ.
-    """
-    if k is not None and k < 1:
-        raise ConfigError("The number of top products must be at least 1.", given=k)
-    queries, values = np.asarray(query_index), np.asarray(scores, dtype=np.float64)
-    if queries.shape != values.shape or queries.ndim != 1:
-        raise MetricInputError(
-            "query_index and scores must be equally long.", given=(queries.shape, values.shape)
-        )
-    if not np.isfinite(values).all():
-        raise MetricInputError("Scores must be finite.", given=values[~np.isfinite(values)][0])
-    out = np.zeros(len(queries))
-    if not len(out):
-        return out
-    order = np.lexsort((-values, queries))
-    owner, ranked = queries[order], values[order]
-    first = np.r_[True, owner[1:] != owner[:-1]]
-    weights = _position_weights(first, k, discounted)
-    tied = np.flatnonzero(first | np.r_[True, ranked[1:] != ranked[:-1]])
-    sizes = np.diff(np.r_[tied, len(out)])
-    out[order] = np.repeat(np.add.reduceat(weights, tied) / sizes, sizes)
-    return out
-
-
-def _position_weights(
-    first: NDArray[np.bool_], k: int | None, discounted: bool
-) -> NDArray[np.float64]:
-    """Weights by rank of pairs sorted by query, ``first`` marking where a query starts."""
-    starts = np.flatnonzero(first)
-    lengths = np.diff(np.r_[starts, len(first)])
-    rank = np.arange(len(first)) - np.repeat(starts, lengths)
-    weights = 1.0 / np.log2(rank + 2.0) if discounted else np.ones(len(rank))
-    if k is not None:
-        weights[rank >= k] = 0.0
-    totals: NDArray[np.float64] = np.add.reduceat(weights, starts)
-    return weights / np.repeat(totals, lengths)
+__all__ = ["RelevanceSummary", "attr_scores", "relevance", "score_rankings", "summarise"]
 
 
 def _mean_per_query(
@@ -138,12 +63,12 @@ def attr_scores(
         matches: matches of P pairs.
         query_index: (P,) query of each pair.
         scores: (P,) the model's scores, higher is better.
-        asked: (Q, 10) which attributes each query expresses, from :func:`expressed`.
+        asked: (Q, A) which attributes each query expresses, from :func:`expressed`.
         k, discounted: see :func:`rank_weights`.
         known_only: leave out products that have nothing to compare, instead of counting 0.5.
 
     Returns:
-        (Q, 10) in [0, 1]; NaN where the query does not express the attribute (or, with
+        (Q, A) in [0, 1]; NaN where the query does not express the attribute (or, with
         ``known_only``, none of its top products has a value); 0 where it has no pair at all.
     """
     queries = np.asarray(query_index, dtype=np.int64)
@@ -217,7 +142,7 @@ class RelevanceSummary:
         rel_known, attr_score_known: the same, leaving such products out.
         n_known: queries that ``attr_score_known`` is over.
         per_query_rel: (Q,) R(q, p_q).
-        per_query_attr: (Q, 10) m_a(q, p_q).
+        per_query_attr: (Q, A) m_a(q, p_q).
     """
 
     rel: float
@@ -234,14 +159,15 @@ class RelevanceSummary:
     per_query_attr: NDArray[np.float64]
 
 
+def _named(values: NDArray[Any]) -> dict[str, Any]:
+    return dict(zip(domain().names, values.tolist(), strict=True))
+
+
 def _means(values: NDArray[np.float64]) -> tuple[dict[str, float], dict[str, int]]:
     counts = (~np.isnan(values)).sum(axis=0)
     sums = np.nansum(values, axis=0)
-    means = np.divide(sums, counts, out=np.full(_N, np.nan), where=counts > 0)
-    return (
-        dict(zip(domain().names, means.tolist(), strict=True)),
-        dict(zip(domain().names, counts.tolist(), strict=True)),
-    )
+    means = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    return _named(means), _named(counts)
 
 
 def _mean(values: NDArray[np.float64]) -> float:
@@ -275,7 +201,7 @@ def summarise(
         n_empty=int((_empty(queries, len(asked)) & asked.any(axis=1)).sum()),
         attr_score=attr_score,
         n=n,
-        n_missing=dict(zip(domain().names, n_missing.tolist(), strict=True)),
+        n_missing=_named(n_missing),
         rel_known=_mean(rel_known),
         attr_score_known=attr_score_known,
         n_known=n_known,
@@ -319,12 +245,18 @@ def score_rankings(
         raise MetricInputError(
             "There must be one ranking per query.", given=len(rankings), allowed=[len(asked)]
         )
-    kept = [np.asarray(ranking, dtype=np.int64)[:k] for ranking in rankings]
-    lengths = np.array([len(one) for one in kept], dtype=np.int64)
-    queries = np.repeat(np.arange(len(kept)), lengths)
-    rows = np.concatenate(kept) if kept else np.zeros(0, np.int64)
-    scores = np.concatenate([-np.arange(n) for n in lengths]) if kept else np.zeros(0)
+    queries, rows, scores = _flat([np.asarray(one, dtype=np.int64)[:k] for one in rankings])
     matches = match_pairs(
         intents, products, queries, rows, similarity, config=config, images=images
     )
     return summarise(matches, queries, scores, asked, k=k, discounted=discounted)
+
+
+def _flat(
+    rankings: Sequence[NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Query, product and a score that falls from rank to rank, of every ranked product."""
+    lengths = np.array([len(one) for one in rankings], dtype=np.int64)
+    queries = np.repeat(np.arange(len(rankings)), lengths)
+    rows = np.concatenate([np.zeros(0, np.int64), *rankings])
+    return queries, rows, np.concatenate([np.zeros(0), *(-np.arange(n) for n in lengths)])

@@ -1,17 +1,14 @@
 """The match of every attribute and R(q, p), of pairs of query and product (paper, Eq. 7, 8.0.4).
 
 In:  intents of queries, a table of products, pairs of (query, product) positions, a Similarity.
-Out: for every pair the ten matches m_a(q, p), what was missing, R(q, p) and the winning intent;
-     every string that a Similarity will be asked for.
+Out: for every pair the matches m_a(q, p), what was missing, R(q, p) and the winning intent.
 
 All pairs are scored at once: each distinct (query value, product value) pair is compared once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from types import MappingProxyType
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -19,108 +16,35 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from fashion_rq_bench.errors import ConfigError, MetricInputError
+from fashion_rq_bench.errors import MetricInputError
 from fashion_rq_bench.relevance.comparators import (
-    COMPARATORS,
     FALLBACK,
     MISSING,
-    SOFT_ATTRIBUTES,
-    VALUE,
     ComparatorConfig,
     Side,
     match_attribute,
 )
-from fashion_rq_bench.relevance.comparators._sides import (
-    best_over_rows,
-    category_levels,
-    category_paths,
-    levels_of,
-)
+from fashion_rq_bench.relevance.comparators._sides import best_over_rows
 from fashion_rq_bench.relevance.images import ImageSimilarity, prompts_of
 from fashion_rq_bench.relevance.intents import Intents, intent_sides, intents_array
+from fashion_rq_bench.relevance.settings import RelevanceConfig
 from fashion_rq_bench.relevance.similarity import Similarity
 from fashion_rq_bench.schema.domain import domain
 
-__all__ = [
-    "PAPER_WEIGHTS",
-    "PairMatches",
-    "RelevanceConfig",
-    "catalog_strings",
-    "intent_strings",
-    "match_pairs",
-    "required_strings",
-]
-
-PAPER_WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {
-        "product_type": 0.290,
-        "gender": 0.127,
-        "age_group": 0.066,
-        "color": 0.138,
-        "pattern": 0.060,
-        "material": 0.063,
-        "occasion": 0.008,
-        "brand": 0.211,
-        "price_hint": 0.024,
-        "style_tags": 0.012,
-    }
-)
-"""The paper's weights w_a (Tables 3 and 10), distilled from its cross-encoder."""
-
-_N = len(domain().names)
-_VALUE_COLUMNS = ("base_color", "pattern", "material", "occasion", "usage", "style")
-
-
-@dataclass(frozen=True)
-class RelevanceConfig:
-    """Settings of R(q, p).
-
-    Attributes:
-        weights: w_a by attribute; they need not sum to one. An attribute left out weighs nothing.
-        comparators: settings of the comparators.
-
-    Raises:
-        ConfigError: for an unknown attribute, a negative or non-finite weight, or no weight at all.
-    """
-
-    weights: Mapping[str, float] = field(default_factory=lambda: PAPER_WEIGHTS)
-    comparators: ComparatorConfig = field(default_factory=ComparatorConfig)
-
-    def __post_init__(self) -> None:
-        for name, weight in self.weights.items():
-            if name not in domain().names:
-                raise ConfigError(
-                    "A weight is given for an unknown attribute.",
-                    given=name,
-                    allowed=domain().names,
-                )
-            if not (np.isfinite(weight) and weight >= 0):
-                raise ConfigError(
-                    f"The weight of {name!r} must be a finite number of at least 0.", given=weight
-                )
-        if not sum(self.weights.values()) > 0:
-            raise ConfigError(
-                "At least one weight must be above 0.",
-                given=dict(self.weights),
-                fix="Leave weights out for the paper's.",
-            )
-
-    def vector(self) -> NDArray[np.float64]:
-        """(10,) weights in the order of ``schema.ATTRIBUTES``."""
-        return np.array([self.weights.get(name, 0.0) for name in domain().names], dtype=np.float64)
+__all__ = ["PairMatches", "match_pairs"]
 
 
 @dataclass(frozen=True)
 class PairMatches:
-    """Matches of P (query, product) pairs; columns in the order of ``schema.ATTRIBUTES``.
+    """Matches of P (query, product) pairs; columns in the order of the domain's A attributes.
 
     Attributes:
-        match: (P, 10) float64 m_a in [0, 1], NaN where no intent of the query expresses a. Taken
+        match: (P, A) float64 m_a in [0, 1], NaN where no intent of the query expresses a. Taken
             from the winning intent if that expresses a, else from the best intent that does, so
             that the number of values does not depend on the model.
-        missing: (P, 10) bool, the product had nothing to compare and ``match`` is the neutral 0.5.
-        fallback: (P, 10) bool, the product had no value and its text was compared instead.
-        own: (P, 10) bool, the winning intent expresses a.
+        missing: (P, A) bool, the product had nothing to compare and ``match`` is the neutral 0.5.
+        fallback: (P, A) bool, the product had no value and its text was compared instead.
+        own: (P, A) bool, the winning intent expresses a.
         rel: (P,) float64 R(q, p) of the winning intent; NaN for a query without attributes.
         rel_known: (P,) float64, the same over attributes that are not missing; NaN without any.
         intent: (P,) position of the winning intent among the query's; -1 without any.
@@ -156,13 +80,14 @@ def match_pairs(
 
     Args:
         intents: one entry per query: an intent, several, or None; or an ``intents`` column.
-        products: columns of ``schema.CATALOG`` or ``CORPUS``; an absent column is all missing.
+        products: columns of ``catalog_schema()`` or ``corpus_schema()``; an absent column
+            is all missing.
         query_index: (P,) positions in ``intents``.
         product_index: (P,) positions in ``products``.
         similarity: measure of the soft comparisons; part of the result's identity.
         config: weights and settings; the paper's by default.
-        images: visual grounding: product type, colour, pattern, material, occasion and style take
-            the maximum of the text's match and the picture's.
+        images: visual grounding: visible attributes take the maximum of the text's match and the
+            picture's.
 
     Raises:
         MetricInputError: if an intent is malformed, an index is out of range or their lengths
@@ -171,11 +96,7 @@ def match_pairs(
     config = config or RelevanceConfig()
     array = intents_array(intents)
     queries = _positions(query_index, len(array), "query_index")
-    rows = _positions(product_index, len(products), "product_index")
-    if len(queries) != len(rows):
-        raise MetricInputError(
-            "query_index and product_index must be equally long.", given=(len(queries), len(rows))
-        )
+    rows = _positions(product_index, len(products), "product_index", len(queries))
     pair, reading = _expand(array, queries)
     sides = intent_sides(array)
     match, source = _match_readings(
@@ -186,7 +107,9 @@ def match_pairs(
     return _resolve(match, source, pair, len(rows), config.vector())
 
 
-def _positions(values: ArrayLike, size: int, name: str) -> NDArray[np.int64]:
+def _positions(
+    values: ArrayLike, size: int, name: str, count: int | None = None
+) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (len(array) and not np.issubdtype(array.dtype, np.integer)):
         raise MetricInputError(f"{name} must be a list of positions.", given=array.dtype)
@@ -195,6 +118,10 @@ def _positions(values: ArrayLike, size: int, name: str) -> NDArray[np.int64]:
         bad = array[(array < 0) | (array >= size)][0]
         raise MetricInputError(
             f"{name} points outside the table.", given=int(bad), allowed=[f"0 … {size - 1}"]
+        )
+    if count is not None and count != len(array):
+        raise MetricInputError(
+            "query_index and product_index must be equally long.", given=(count, len(array))
         )
     return array
 
@@ -219,9 +146,9 @@ def _match_readings(
     similarity: Similarity,
     config: ComparatorConfig,
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """(E, 10) matches, NaN where unexpressed, and what was compared, -1 where unexpressed."""
-    match = np.full((len(rows), _N), np.nan)
-    source = np.full((len(rows), _N), -1, dtype=np.int8)
+    """(E, A) matches, NaN where unexpressed, and what was compared, -1 where unexpressed."""
+    match = np.full((len(rows), len(sides)), np.nan)
+    source = np.full(match.shape, -1, dtype=np.int8)
     for position, (name, side) in enumerate(zip(domain().names, sides, strict=True)):
         asked = np.flatnonzero((side.source != MISSING)[side.codes[reading]])
         if len(asked):
@@ -239,10 +166,10 @@ def _ground(
     images: ImageSimilarity,
 ) -> None:
     """Lift matches in place to what the product's picture shows (paper 8.0.4)."""
-    kinds = sides[domain().names.index("product_type")]
-    for name in SOFT_ATTRIBUTES:
-        position = domain().names.index(name)
-        side = sides[position]
+    kinds = sides[domain().attributes.index(domain().type)]
+    for position, (one, side) in enumerate(zip(domain().attributes, sides, strict=True)):
+        if not one.visible:
+            continue
         asked = np.flatnonzero(~np.isnan(match[:, position]))
         values, kind = side.codes[reading[asked]], kinds.codes[reading[asked]]
         if side is kinds:
@@ -287,7 +214,7 @@ def _resolve(
     order = np.where(np.isnan(rel), -1.0, rel)
     winner = _best(order, pair, n_pairs)
     chosen = np.stack(
-        [_best(np.where(expressed[:, a], order, -2.0), pair, n_pairs) for a in range(_N)], axis=1
+        [_best(np.where(some, order, -2.0), pair, n_pairs) for some in expressed.T], axis=1
     )
     sources = _pick(source, chosen, -1)
     first = np.searchsorted(pair, np.arange(n_pairs))
@@ -295,7 +222,7 @@ def _resolve(
         match=_pick(match, chosen, np.nan),
         missing=sources == MISSING,
         fallback=sources == FALLBACK,
-        own=_pick(expressed, np.repeat(winner[:, None], _N, axis=1), False),
+        own=_pick(expressed, np.repeat(winner[:, None], source.shape[1], axis=1), False),
         rel=_pick(rel[:, None], winner[:, None], np.nan)[:, 0],
         rel_known=_pick(known[:, None], winner[:, None], np.nan)[:, 0],
         intent=np.where(winner >= 0, winner - first, -1),
@@ -319,67 +246,3 @@ def _pick(values: NDArray[Any], rows: NDArray[np.int64], fill: object) -> NDArra
     columns = np.broadcast_to(np.arange(rows.shape[1]), rows.shape)
     out[some] = values[rows[some], columns[some]]
     return out
-
-
-class _Recorder:
-    """A Similarity that notes what it is asked and finds nothing alike."""
-
-    name = "recorder"
-
-    def __init__(self) -> None:
-        self.strings: set[str] = set()
-
-    def __call__(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
-        self.strings.update(left, right)
-        return np.zeros(len(left))
-
-
-def required_strings(
-    intents: Intents,
-    products: pa.Table,
-    query_index: ArrayLike,
-    product_index: ArrayLike,
-    *,
-    config: RelevanceConfig | None = None,
-) -> list[str]:
-    """Every string for which :func:`match_pairs` on these pairs asks its Similarity, sorted.
-
-    Which strings are asked for does not depend on the similarity's answers. Arguments and errors
-    are those of :func:`match_pairs`.
-    """
-    recorder = _Recorder()
-    match_pairs(intents, products, query_index, product_index, recorder, config=config)
-    return sorted(recorder.strings)
-
-
-def intent_strings(intents: Intents) -> list[str]:
-    """Every value of a softly compared attribute in the intents, as compared, sorted."""
-    sides = intent_sides(intents_array(intents))
-    found = {
-        string
-        for name, side in zip(domain().names, sides, strict=True)
-        if name in SOFT_ATTRIBUTES
-        for value in side.values
-        for string in value
-    }
-    return sorted(found)
-
-
-def catalog_strings(products: pa.Table) -> list[str]:
-    """Every value and category path of a catalog that may be compared softly, sorted.
-
-    Descriptions, which stand in for missing values, are left out: see :func:`required_strings`.
-    """
-    found = set(category_paths(products).drop_null().to_pylist())
-    for key in category_levels(products).unique().drop_null().to_pylist():
-        found.update(filter(None, levels_of(key)))
-    for name in SOFT_ATTRIBUTES[1:]:
-        bare = products.select([one for one in products.column_names if one in _VALUE_COLUMNS])
-        side = COMPARATORS[name].product_side(bare, ComparatorConfig())
-        found.update(
-            string
-            for value, source in zip(side.values, side.source, strict=True)
-            if source == VALUE
-            for string in value
-        )
-    return sorted(found)

@@ -22,13 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import ConfigError, MetricInputError
 from fashion_rq_bench.measures.ranking import Mean, mean
-from fashion_rq_bench.relevance.comparators.product_type import FOUND
 from fashion_rq_bench.relevance.pair_relevance import PairMatches
-from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.schema.grades import Grade
 
 __all__ = [
-    "WISH_THRESHOLDS",
     "ConsistentPools",
     "TierShare",
     "Wishes",
@@ -36,28 +34,20 @@ __all__ = [
     "consistent_pools",
     "oracle_scores",
     "satisfaction_by_tier",
+    "wish_thresholds",
     "wishes_satisfied",
 ]
 
-WISH_THRESHOLDS: Mapping[str, float] = MappingProxyType(
-    {
-        "product_type": FOUND,
-        "gender": 1.0,
-        "age_group": 1.0,
-        "color": 0.95,
-        "pattern": 0.70,
-        "material": 0.70,
-        "occasion": 0.70,
-        "brand": 1.0,
-        "price_hint": 1.0,
-        "style_tags": 0.70,
-    }
-)
-"""Least match at which a wish counts as satisfied.
 
-Hard attributes must match fully; a product type must be found in the category path; a colour lie
-within ΔE76 = 6. The soft ones are calibrated for MiniLM: see ``docs/design/0005-relevance.md``.
-"""
+@per_domain
+def wish_thresholds() -> Mapping[str, float]:
+    """Least match at which a wish counts as satisfied, by attribute.
+
+    Fashion's hard attributes must match fully; a product type must be found in the category path; a
+    colour lie within ΔE76 = 6. Its soft ones are calibrated for MiniLM: see
+    ``docs/design/0005-relevance.md``.
+    """
+    return MappingProxyType({one.name: one.threshold for one in domain().attributes})
 
 
 class Wishes(NamedTuple):
@@ -71,9 +61,7 @@ class Wishes(NamedTuple):
     unknown: NDArray[np.bool_]
 
 
-def wishes_satisfied(
-    matches: PairMatches, thresholds: Mapping[str, float] = WISH_THRESHOLDS
-) -> Wishes:
+def wishes_satisfied(matches: PairMatches, thresholds: Mapping[str, float] | None = None) -> Wishes:
     """Which pairs satisfy every wish of their query.
 
     A wish is unknown where the product has nothing to compare, or only a text whose similarity
@@ -81,12 +69,12 @@ def wishes_satisfied(
 
     Args:
         matches: matches of P pairs.
-        thresholds: least match by attribute, for all ten.
+        thresholds: least match by attribute, for all of them; :func:`wish_thresholds` by default.
 
     Raises:
         ConfigError: if an attribute is missing, unknown, or its threshold outside [0, 1].
     """
-    least = _thresholds(thresholds)
+    least = _thresholds(wish_thresholds() if thresholds is None else thresholds)
     reached = matches.match >= least
     silent = matches.missing | (matches.fallback & ~reached)
     failed = np.any(matches.own & ~silent & ~reached, axis=1)
@@ -219,7 +207,7 @@ def by_attribute(values: ArrayLike, asked: NDArray[np.bool_]) -> dict[str, Mean]
 
     Args:
         values: (Q,) one value per query, NaN where undefined.
-        asked: (Q, 10) which attributes each query expresses.
+        asked: (Q, A) which attributes each query expresses.
 
     Returns:
         A mean by attribute, with the number of queries it is over.

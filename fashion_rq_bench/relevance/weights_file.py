@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.relevance.pair_relevance import RelevanceConfig
+from fashion_rq_bench.relevance.settings import RelevanceConfig
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import read_json
 
@@ -31,7 +31,7 @@ def relevance_config(weights: WeightsSource | None) -> RelevanceConfig:
 
     Raises:
         InputError: if a path is given and :func:`read_weights` refuses it.
-        ConfigError: as :class:`~fashion_rq_bench.relevance.pair_relevance.RelevanceConfig`.
+        ConfigError: as :class:`~fashion_rq_bench.relevance.settings.RelevanceConfig`.
     """
     if weights is None:
         return RelevanceConfig()

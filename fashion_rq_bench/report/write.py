@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.measures import statistics as stats
 from fashion_rq_bench.report.board.board import Board, embedder, read_board
@@ -106,6 +106,7 @@ def _folder(edition: Edition) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", edition.name).strip("-.") + f"-{edition.id[:8]}"
 
 
+@in_its_domain
 def _write_one(board: Board, results: Path, out: Path) -> list[Path]:
     agreement = agreement_of_tasks(board).grid("agreement", "Agreement of the tasks on the order")
     grids = [*paper_tables(board), agreement]

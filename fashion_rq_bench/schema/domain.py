@@ -10,6 +10,7 @@ is not an argument of every function stands in ``docs/design/0014-domains.md``.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import tomllib
@@ -88,6 +89,8 @@ def load_domain(source: str | Path) -> Domain:
     words = dict(data.get("words", {}))
     for name in lists:
         words |= _read(path.parent / name)
+    if (colors := _colors(path.parent / path.stem / "colors.csv")) and "colors" not in words:
+        words["colors"] = colors
     return parse_domain({**data, "words": words, "lists": []}, path.parent / path.stem)
 
 
@@ -102,6 +105,18 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path.name} is no TOML: {error}", given=str(path)) from error
+
+
+def _colors(path: Path) -> dict[str, Any]:
+    """Swatch (hex; "" for none) and spellings by colour; empty where a domain has no such list."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    return {
+        row["name"]: {"hex": row["hex"], "spellings": [*filter(None, row["spellings"].split("|"))]}
+        for row in rows
+    }
 
 
 def parse_domain(data: Mapping[str, Any], folder: Path) -> Domain:

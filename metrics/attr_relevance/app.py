@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from fashion_rq_bench.metrics._app import page
+from fashion_rq_bench.schema.domain import domain
 
 demo = page(
     __file__,
-    predictions=[
-        [
-            {
-                "product_id": "1163",
-                "article_type": "Shirts",
-                "gender": "Men",
-                "base_color": "Blue",
-                "price_tier": "budget",
-            }
-        ]
-    ],
-    references=[{"gender": "women", "color": ["blue"]}],
+    predictions=[[domain().table("example").get("product", {})]],
+    references=[domain().table("example").get("intent", {})],
     options=("k", "discounted", "weights", "return_per_query"),
     example={"k": 1},
 )

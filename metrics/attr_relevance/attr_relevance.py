@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import datasets
-import evaluate
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,8 +25,9 @@ import fashion_rq_bench.metrics._base as base
 import fashion_rq_bench.relevance.attr_score as library
 import fashion_rq_bench.relevance.intents as intents_form
 import fashion_rq_bench.relevance.weights_file as weights_file
+import fashion_rq_bench.schema.attributes as attributes
+import fashion_rq_bench.schema.domain as domains
 import fashion_rq_bench.schema.tables as schema
-from fashion_rq_bench.schema.domain import domain
 
 _DESCRIPTION = """
 Weighted query relevance and scores by attribute: how well do the retrieved products satisfy what
@@ -67,9 +67,11 @@ Examples:
     0.1
 """
 
-_COLUMNS: dict[str, Any] = {
-    field.name: field.type for field in [*schema.catalog_schema(), *schema.corpus_schema()]
-}
+
+@domains.per_domain
+def _columns() -> dict[str, Any]:
+    """Columns of a product and their types."""
+    return {field.name: field.type for field in [*schema.catalog_schema(), *schema.corpus_schema()]}
 
 
 def _value(value: Any, kind: Any) -> Any:
@@ -92,18 +94,18 @@ def _value(value: Any, kind: Any) -> Any:
 def _product(product: Mapping[str, Any], row: int) -> dict[str, Any]:
     checked = {}
     for field, value in product.items():
-        if field not in _COLUMNS:
+        if field not in _columns():
             raise errors.MetricInputError(
                 f"A product in predictions of row {row} has an unknown field.",
                 given=field,
-                allowed=_COLUMNS,
+                allowed=_columns(),
             )
         try:
-            checked[field] = _value(value, _COLUMNS[field])
+            checked[field] = _value(value, _columns()[field])
         except (TypeError, ValueError, OverflowError):
             raise errors.MetricInputError(
                 f"{field} of a product in predictions of row {row} must be null or a value of "
-                f"type {_COLUMNS[field]}.",
+                f"type {_columns()[field]}.",
                 given=value,
             ) from None
     return checked
@@ -131,14 +133,14 @@ def _table(corpus: Any) -> pa.Table:
         table = corpus.with_format("arrow")[:]
     elif not isinstance(corpus, pa.Table):
         table = _products([_product(item, row) for row, item in enumerate(corpus)])
-    known = [name for name in table.column_names if name in _COLUMNS]
+    known = [name for name in table.column_names if name in _columns()]
     if "product_id" not in known:
         raise errors.MetricInputError("corpus lacks product_id.", given=table.column_names)
     return table.select(known)
 
 
 def _products(products: list[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(products, schema=pa.schema(list(_COLUMNS.items())))
+    return pa.Table.from_pylist(products, schema=pa.schema(list(_columns().items())))
 
 
 def _positions(rankings: list[list[str]], corpus: pa.Table) -> list[Any]:
@@ -156,23 +158,37 @@ def _positions(rankings: list[list[str]], corpus: pa.Table) -> list[Any]:
     return np.split(places.to_numpy(), ends[:-1])
 
 
+def _placed(rankings: list[list[Any]], corpus: Any, edition: str) -> tuple[pa.Table, list[Any]]:
+    """The ranked products' table, and the places of each ranking in it."""
+    products = [item for ranking in rankings for item in ranking]
+    if any(isinstance(item, str) for item in products):
+        if corpus is None:
+            corpus = _edition(str(edition)).edition.table("corpus")
+        table = _table(corpus)
+        return table, _positions(rankings, table)
+    ends = np.cumsum([len(ranking) for ranking in rankings])
+    return _products(products), np.split(np.arange(len(products)), ends[:-1])
+
+
 @functools.lru_cache(maxsize=2)
 def _edition(path_or_name: str) -> pools.Collection:
     return pools.Collection.read(editions.Edition.open(path_or_name))
 
 
+def _sold(options: Mapping[str, Any]) -> attributes.Domain:
+    """The domain of the edition that is asked for; without any, the one in force."""
+    if "edition" not in options and options.get("similarity") is not None:
+        return domains.domain()
+    return _edition(str(options.get("edition", schema.NAME))).edition.domain
+
+
 class AttrRelevance(base.ValidatedMetric):
     """Rel and AttrScore."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS,
-            features=datasets.Features(
-                {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
-            ),
-        )
+    texts = (_DESCRIPTION, _CITATION, _INPUTS)
+    features_of_input = datasets.Features(
+        {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
+    )
 
     def checked(self, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
         """See :meth:`ValidatedMetric.checked`."""
@@ -184,6 +200,11 @@ class AttrRelevance(base.ValidatedMetric):
         rankings = [_ranking(row, index) for index, row in enumerate(predictions)]
         readings = intents_form.intents_array(references).to_pylist()
         return [json.dumps(row) for row in rankings], [json.dumps(row) for row in readings]
+
+    def compute(self, **options: Any) -> dict[str, Any] | None:
+        """See :meth:`ValidatedMetric.compute`; what the edition sells is in force meanwhile."""
+        with domains.using(_sold(options)):
+            return super().compute(**options)
 
     def _compute(
         self,
@@ -203,16 +224,7 @@ class AttrRelevance(base.ValidatedMetric):
         )
         if similarity is None:
             similarity = judgements.declared_similarity(_edition(str(edition)))
-        products = [item for ranking in rankings for item in ranking]
-        if any(isinstance(item, str) for item in products):
-            table = _table(
-                _edition(str(edition)).edition.table("corpus") if corpus is None else corpus
-            )
-            places = _positions(rankings, table)
-        else:
-            table = _products(products)
-            ends = np.cumsum([len(ranking) for ranking in rankings])
-            places = np.split(np.arange(len(products)), ends[:-1])
+        table, places = _placed(rankings, corpus, edition)
         config = weights_file.relevance_config(weights)
         found = library.score_rankings(
             intents, table, places, similarity, k=k, discounted=discounted, config=config
@@ -236,6 +248,6 @@ def _result(
         columns = found.per_query_attr.T.tolist()
         result["per_query"] = {
             "rel": found.per_query_rel.tolist(),
-            "attr_score": dict(zip(domain().names, columns, strict=True)),
+            "attr_score": dict(zip(domains.domain().names, columns, strict=True)),
         }
     return result

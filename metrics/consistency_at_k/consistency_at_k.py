@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import datasets
-import evaluate
 
 import fashion_rq_bench.errors as errors
 import fashion_rq_bench.measures.consistency as library
@@ -77,16 +76,15 @@ def _score(value: Any, row: int) -> float:
 class ConsistencyAtK(base.ValidatedMetric):
     """Consistency@k."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        scored = {"product_id": datasets.Value("string"), "score": datasets.Value("float64")}
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS,
-            features=datasets.Features(
-                {"predictions": datasets.List(scored), "references": datasets.Value("string")}
+    texts = (_DESCRIPTION, _CITATION, _INPUTS)
+    features_of_input = datasets.Features(
+        {
+            "predictions": datasets.List(
+                {"product_id": datasets.Value("string"), "score": datasets.Value("float64")}
             ),
-        )
+            "references": datasets.Value("string"),
+        }
+    )
 
     def checked(self, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
         """See :meth:`ValidatedMetric.checked`."""

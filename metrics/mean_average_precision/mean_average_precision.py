@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import evaluate
+import numpy as np
+from numpy.typing import NDArray
 
 import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
@@ -44,15 +45,9 @@ Examples:
 class MeanAveragePrecision(base.RankingMetric):
     """MAP, whole or at k."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS,
-            features=self.features_of_input,
-        )
+    texts = (_DESCRIPTION, _CITATION, _INPUTS)
 
-    def _compute(
+    def values(
         self,
         predictions: list[list[float]],
         references: list[list[float]],
@@ -62,8 +57,8 @@ class MeanAveragePrecision(base.RankingMetric):
         ties: ranking.Ties = "expected",
         ids: Any = None,
         ideal: Any = None,
-        return_per_query: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, NDArray[np.float64]]:
+        """See :meth:`RankingMetric.values`."""
         cutoffs = [k] if k is None or isinstance(k, int) else list(k)
         values = {}
         for cutoff in cutoffs:
@@ -77,4 +72,4 @@ class MeanAveragePrecision(base.RankingMetric):
                 ids=ids,
                 ideal=ideal,
             )
-        return base.summary(values, return_per_query=return_per_query)
+        return values

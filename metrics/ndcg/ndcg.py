@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import evaluate
+import numpy as np
+from numpy.typing import NDArray
 
 import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
@@ -42,15 +43,9 @@ Examples:
 class Ndcg(base.RankingMetric):
     """nDCG@k."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS,
-            features=self.features_of_input,
-        )
+    texts = (_DESCRIPTION, _CITATION, _INPUTS)
 
-    def _compute(
+    def values(
         self,
         predictions: list[list[float]],
         references: list[list[float]],
@@ -60,9 +55,8 @@ class Ndcg(base.RankingMetric):
         ties: ranking.Ties = "expected",
         ids: Any = None,
         ideal: Any = None,
-        return_per_query: bool = False,
-    ) -> dict[str, Any]:
-        values = ranking.score(
+    ) -> dict[str, NDArray[np.float64]]:
+        """See :meth:`RankingMetric.values`."""
+        return ranking.score(
             predictions, references, ["ndcg"], k, gains=gains, ties=ties, ids=ids, ideal=ideal
         )
-        return base.summary(values, return_per_query=return_per_query)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import datasets
-import evaluate
 import numpy as np
 
 import fashion_rq_bench.errors as errors
@@ -77,19 +76,18 @@ def _is_list(value: Any) -> bool:
 class RelevanceClassification(base.ValidatedMetric):
     """Accuracy, macro-F1 and more over the four grades."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        classes, scores = datasets.Value("int64"), datasets.Value("float64")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS,
-            features=[
-                datasets.Features({"predictions": classes, "references": classes}),
-                datasets.Features(
-                    {"predictions": datasets.List(scores), "references": datasets.List(classes)}
-                ),
-            ],
-        )
+    texts = (_DESCRIPTION, _CITATION, _INPUTS)
+    features_of_input = (
+        datasets.Features(
+            {"predictions": datasets.Value("int64"), "references": datasets.Value("int64")}
+        ),
+        datasets.Features(
+            {
+                "predictions": datasets.List(datasets.Value("float64")),
+                "references": datasets.List(datasets.Value("int64")),
+            }
+        ),
+    )
 
     def checked(self, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
         """See :meth:`ValidatedMetric.checked`."""

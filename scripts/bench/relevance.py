@@ -26,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.builders.catalog import read_catalog
-from fashion_rq_bench.relevance.attr_score import (
-    PAPER_WEIGHTS,
+from fashion_rq_bench.relevance import (
     PairMatches,
+    default_weights,
     expressed,
     match_pairs,
     required_strings,
@@ -98,7 +98,7 @@ def loop(
         return min(1.0, max(0.0, float(vectors[left] @ vectors[right])))
 
     return [
-        reference.relevance(intents[query], row, sim, PAPER_WEIGHTS)[0]
+        reference.relevance(intents[query], row, sim, default_weights())[0]
         for query, row in zip(queries.tolist(), rows, strict=True)
     ]
 

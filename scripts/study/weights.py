@@ -30,9 +30,9 @@ from fashion_rq_bench.builders.weights.synthetic import (
     draw_queries,
     product_texts,
 )
-from fashion_rq_bench.relevance.pair_relevance import PAPER_WEIGHTS
+from fashion_rq_bench.relevance.settings import default_weights
 
-_NAMES = sorted(set(PAPER_WEIGHTS) - {"price_hint"}, key=lambda name: -PAPER_WEIGHTS[name])
+_NAMES = sorted(set(default_weights()) - {"price_hint"}, key=lambda name: -default_weights()[name])
 _FIT_SEED = 7
 
 

@@ -20,8 +20,7 @@ from fashion_rq_bench.builders.weights import cross_encoder, derive
 from fashion_rq_bench.builders.weights.esci import PAIRS, read_pairs
 from fashion_rq_bench.cli import app
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError, QualityError
-from fashion_rq_bench.relevance.attr_score import read_weights, score_rankings
-from fashion_rq_bench.relevance.pair_relevance import PAPER_WEIGHTS
+from fashion_rq_bench.relevance import default_weights, read_weights, score_rankings
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
 from fashion_rq_bench.relevance.weights_file import FORMAT
 from fashion_rq_bench.words.vocabulary import token_key
@@ -64,8 +63,8 @@ def test_a_weights_file_gives_the_same_as_its_weights(tmp_path: Path) -> None:
 
 
 def test_the_papers_weights_are_a_file_though_they_sum_to_999(tmp_path: Path) -> None:
-    path = written(tmp_path / "paper.json", dict(PAPER_WEIGHTS))
-    assert read_weights(path) == dict(PAPER_WEIGHTS)
+    path = written(tmp_path / "paper.json", dict(default_weights()))
+    assert read_weights(path) == dict(default_weights())
 
 
 @pytest.mark.parametrize(

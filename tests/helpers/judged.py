@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench.relevance.pair_relevance import RelevanceConfig, match_pairs
+from fashion_rq_bench.relevance.pair_relevance import match_pairs
+from fashion_rq_bench.relevance.settings import RelevanceConfig
 from fashion_rq_bench.relevance.similarity import Similarity
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import catalog_schema

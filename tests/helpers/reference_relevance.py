@@ -9,19 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fashion_rq_bench.relevance.comparators import color, price, soft_text
-from fashion_rq_bench.relevance.comparators._base import ComparatorConfig
-from fashion_rq_bench.words.vocabulary import AGE_GROUPS, age_group, fold, gender, plural, token_key
+from fashion_rq_bench.relevance.comparators import ComparatorConfig, color, comparators
+from fashion_rq_bench.relevance.comparators import tier as tiers
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.words.folding import fold
+from fashion_rq_bench.words.number import plural
+from fashion_rq_bench.words.terms import choice_of
+from fashion_rq_bench.words.tokens import token_key
 
 Sim = Callable[[str, str], float]
 Row = Mapping[str, Any]
+AGE_GROUPS = ("baby", "toddler", "kids", "adult")
 SOFT = {
-    "pattern": ("pattern", soft_text.PATTERN),
-    "material": ("material", soft_text.MATERIAL),
-    "occasion": ("occasion", soft_text.OCCASION),
-    "style_tags": ("style", soft_text.STYLE),
+    "pattern": "pattern",
+    "material": "material",
+    "occasion": "occasion",
+    "style_tags": "style",
 }
 NEUTRAL = (0.5, True)
+
+
+def gender(text: str) -> str | None:
+    return choice_of(domain().by_name["gender"], text)
+
+
+def age_group(text: str) -> str | None:
+    return choice_of(domain().by_name["age_group"], text)
 
 
 def lower(text: str) -> str:
@@ -87,7 +100,7 @@ def match_one_color(one: str, two: str, sim: Sim) -> float:
 
 
 def match_soft(attribute: str, query: Sequence[str], product: Row, sim: Sim) -> tuple[float, bool]:
-    column, comparator = SOFT[attribute]
+    column, comparator = SOFT[attribute], comparators()[attribute]
     wanted = [comparator.query_value(value) for value in query]
     also = [product.get("usage")] if column == "occasion" else []
     values = [*(product.get(column) or []), *also]
@@ -112,8 +125,8 @@ def match_price_hint(query: str, product: Row, sim: Sim) -> tuple[float, bool]:
     if tier is None and product.get("price") is None:
         return NEUTRAL
     config = ComparatorConfig()
-    own = tier or price.tier_of_price(product["price"], config)
-    return (1.0 if price.tier_of_hint(query, config) == own else 0.3), False
+    own = tier or tiers.tier_of_price(product["price"], config)
+    return (1.0 if tiers.tier_of_hint(query, config) == own else 0.3), False
 
 
 HARD = {

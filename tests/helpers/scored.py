@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.editions.edition import Edition
-from fashion_rq_bench.relevance.attr_score import required_strings
+from fashion_rq_bench.relevance.compared_strings import required_strings
 from fashion_rq_bench.schema.tables import strings_schema
 from helpers.tiny import DIM, tiny_tables, write_tiny
 

@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 import yaml
 from helpers.offline import run_offline
+from helpers.paths import ROOT
 
 import fashion_rq_bench
 from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.errors import ConfigError, EditionError, FashionRQError, MetricInputError
 from fashion_rq_bench.measures import ranking
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
+from fashion_rq_bench.schema.domain import load_domain, using
 
 evaluate = pytest.importorskip("evaluate")
 
@@ -291,6 +293,23 @@ def test_attr_relevance_by_hand():
     assert got["attr_score"]["gender"] == pytest.approx(1 / 2)
     assert math.isnan(got["attr_score"]["color"])
     assert got["similarity"] == LexicalSimilarity().name
+
+
+def test_attr_relevance_of_another_domain():
+    boot = {"product_id": "1", "article_type": "Boots", "heel": "High heels", "color": "Navy"}
+    intent = {"heel": "mid heel", "color": ["navy"]}
+    with using(load_domain(ROOT / "tests/helpers/domains/shoes.toml")):
+        metric = load("attr_relevance")
+        options = {"predictions": [[boot]], "references": [intent]}
+        found = metric.compute(**options, similarity=LexicalSimilarity())
+        with pytest.raises(MetricInputError, match="gender"):
+            metric.compute(
+                predictions=[[SHIRT]], references=[intent], similarity=LexicalSimilarity()
+            )
+    assert found["rel"] == pytest.approx((0.2 * 0.6 + 0.2 * 1.0) / 0.4)
+    assert list(found["attr_score"]) == [
+        "product_type", "heel", "closure", "color", "brand", "lining",
+    ]  # fmt: skip
 
 
 def test_attr_relevance_by_ids_equals_by_products():

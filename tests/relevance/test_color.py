@@ -9,9 +9,10 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from fashion_rq_bench.relevance.comparators import ComparatorConfig, color
+from fashion_rq_bench.relevance.comparators import ComparatorConfig, color, comparators
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
 
+COLOR = comparators()["color"]
 MYNTRA_BASE_COLORS = (
     "Black White Blue Brown Grey Red Green Pink|Navy Blue|Purple Silver Yellow Beige Gold Maroon "
     "Orange Olive|Cream Steel Charcoal Peach|Off White|Skin Lavender|Grey Melange|Khaki Magenta "
@@ -29,8 +30,11 @@ def base_colors() -> list[str]:
 
 
 def match(query: str, product: str) -> float:
-    pair = [color.query_value(query)], [color.query_value(product)]
-    return float(color.scores(*pair, LexicalSimilarity(), ComparatorConfig())[0])
+    pair = (
+        [COLOR.query_value(query)],
+        [COLOR.query_value(product)],
+    )
+    return float(COLOR.scores(*pair, LexicalSimilarity(), ComparatorConfig())[0])
 
 
 def distance(one: str, two: str) -> float:
@@ -166,7 +170,7 @@ def test_the_same_word_needs_no_similarity() -> None:
         def __call__(self, left: list[str], right: list[str]) -> np.ndarray:
             return np.zeros(len(left))
 
-    found = color.scores(["unicorn", "unicorn"], ["unicorn", "red"], Nothing(), ComparatorConfig())
+    found = COLOR.scores(["unicorn", "unicorn"], ["unicorn", "red"], Nothing(), ComparatorConfig())
     assert found.tolist() == [1.0, 0.0]
 
 

@@ -11,14 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.relevance.comparators import (
-    COMPARATORS,
-    ComparatorConfig,
-    brand,
-    price,
-    product_type,
-)
-from fashion_rq_bench.relevance.pair_relevance import RelevanceConfig, match_pairs
+from fashion_rq_bench.relevance.comparators import ComparatorConfig, category, comparators
+from fashion_rq_bench.relevance.comparators import tier as tiers
+from fashion_rq_bench.relevance.pair_relevance import match_pairs
+from fashion_rq_bench.relevance.settings import RelevanceConfig
 from fashion_rq_bench.relevance.similarity import EncoderSimilarity, LexicalSimilarity
 from fashion_rq_bench.schema.domain import domain
 
@@ -183,9 +179,10 @@ def forms() -> list[tuple[str, str]]:
 def is_found(query: str, *levels: str, match: str = "tokens") -> bool:
     product = dict(zip(("master_category", "sub_category", "article_type"), levels, strict=False))
     config = ComparatorConfig(match=match)
-    side = product_type.product_side(products_of(product), config)
+    side = comparators()["product_type"].product_side(products_of(product), config)
     key = side.values[side.codes[0]][0]
-    return bool(product_type.found([product_type.query_value(query)], [key], config)[0])
+    value = comparators()["product_type"].query_value(query)
+    return bool(category.found([value], [key], config)[0])
 
 
 def test_singular_and_plural_of_every_article_type_is_found() -> None:
@@ -325,7 +322,7 @@ def test_brand_of_signs_only_never_matches() -> None:
     ],
 )
 def test_price_hints(hint: str, tier: str | None) -> None:
-    assert price.tier_of_hint(hint, ComparatorConfig()) == tier
+    assert tiers.tier_of_hint(hint, ComparatorConfig()) == tier
 
 
 def test_price_tier_column_wins_over_the_price() -> None:
@@ -356,7 +353,7 @@ values = st.one_of(words, vocabulary)
 @settings(deadline=None)
 @given(query=values, product=values, name=st.sampled_from(domain().names))
 def test_every_comparator_stays_in_bounds(query: str, product: str, name: str) -> None:
-    columns = COMPARATORS[name].columns
+    columns = comparators()[name].columns
     row: dict[str, object] = {columns[0]: product}
     if columns[0] in ("pattern", "material", "occasion", "style"):
         row = {columns[0]: [product]}
@@ -367,7 +364,7 @@ def test_every_comparator_stays_in_bounds(query: str, product: str, name: str) -
 @settings(deadline=None)
 @given(one=values, two=values, name=st.sampled_from([*domain().names[1:8]]))
 def test_symmetric_comparators(one: str, two: str, name: str) -> None:
-    comparator = COMPARATORS[name]
+    comparator = comparators()[name]
     a, b = comparator.query_value(one), comparator.query_value(two)
     config = ComparatorConfig()
     forth = comparator.scores([a, b], [b, a], LEXICAL, config)
@@ -377,11 +374,11 @@ def test_symmetric_comparators(one: str, two: str, name: str) -> None:
 @settings(deadline=None)
 @given(value=values, name=st.sampled_from([*domain().names[1:7]]))
 def test_a_value_matches_itself(value: str, name: str) -> None:
-    comparator = COMPARATORS[name]
+    comparator = comparators()[name]
     cleaned = comparator.query_value(value)
     if cleaned:
         assert comparator.scores([cleaned], [cleaned], LEXICAL, ComparatorConfig())[0] == 1.0
 
 
 def test_brand_needs_words_to_match_itself() -> None:
-    assert brand.scores(["--"], ["--"], LEXICAL, ComparatorConfig())[0] == 0.0
+    assert comparators()["brand"].scores(["--"], ["--"], LEXICAL, ComparatorConfig())[0] == 0.0

@@ -14,16 +14,18 @@ from fashion_rq_bench.measures import ranking
 from fashion_rq_bench.relevance.attr_score import expressed
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.satisfaction import (
-    WISH_THRESHOLDS,
     by_attribute,
     consistent_pools,
     oracle_scores,
     satisfaction_by_tier,
+    wish_thresholds,
     wishes_satisfied,
 )
 from fashion_rq_bench.relevance.similarity import EncoderSimilarity, LexicalSimilarity
 from fashion_rq_bench.schema.domain import domain
-from fashion_rq_bench.words.vocabulary import fold, terms, tokens
+from fashion_rq_bench.words.folding import fold
+from fashion_rq_bench.words.terms import terms
+from fashion_rq_bench.words.tokens import tokens
 
 SHIRT = {"article_type": "Shirts", "base_color": "Blue", "gender": "Men"}
 PRODUCTS = products_of(
@@ -60,10 +62,10 @@ def test_thresholds_are_checked() -> None:
     with pytest.raises(ConfigError):
         wishes_satisfied(found, {"product_type": 1.0})
     with pytest.raises(ConfigError, match=r"\[0, 1\]"):
-        wishes_satisfied(found, {**WISH_THRESHOLDS, "color": 1.5})
+        wishes_satisfied(found, {**wish_thresholds(), "color": 1.5})
     with pytest.raises(ConfigError, match="Did you mean 'color'"):
-        wishes_satisfied(found, {**WISH_THRESHOLDS, "colour": 1.0})
-    loose = {**WISH_THRESHOLDS, "color": 0.5}
+        wishes_satisfied(found, {**wish_thresholds(), "colour": 1.0})
+    loose = {**wish_thresholds(), "color": 0.5}
     assert wishes_satisfied(matches([0], [1]), loose).satisfied[0]
 
 
@@ -79,7 +81,7 @@ def test_soft_threshold_keeps_different_terms_apart(attribute: str) -> None:
         if not {*tokens(one)} & {*tokens(two)}
     ]
     scores = similarity(*zip(*pairs, strict=True))
-    threshold = WISH_THRESHOLDS["style_tags" if attribute == "style" else attribute]
+    threshold = wish_thresholds()["style_tags" if attribute == "style" else attribute]
     assert np.mean(scores >= threshold) <= 0.005
     assert np.mean(scores >= threshold - 0.3) > 0.005
 

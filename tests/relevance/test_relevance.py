@@ -10,15 +10,16 @@ import pyarrow as pa
 import pytest
 from helpers import reference_relevance as reference
 from helpers.judged import products_of
+from helpers.paths import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fashion_rq_bench.errors import ConfigError, MetricInputError
-from fashion_rq_bench.relevance.attr_score import (
-    PAPER_WEIGHTS,
+from fashion_rq_bench.relevance import (
     RelevanceConfig,
     attr_scores,
     catalog_strings,
+    default_weights,
     expressed,
     intent_strings,
     match_pairs,
@@ -29,8 +30,9 @@ from fashion_rq_bench.relevance.attr_score import (
     summarise,
 )
 from fashion_rq_bench.relevance.intents import intents_array
+from fashion_rq_bench.relevance.satisfaction import wishes_satisfied
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity, StringTable
-from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.domain import domain, load_domain, using
 from fashion_rq_bench.schema.tables import intent_type
 
 LEXICAL = LexicalSimilarity()
@@ -51,8 +53,8 @@ def one(intents: Any, product: dict[str, Any], **options: Any):
 
 
 def test_weights_are_the_papers() -> None:
-    assert set(PAPER_WEIGHTS) == set(domain().names)
-    assert sum(PAPER_WEIGHTS.values()) == pytest.approx(0.999)
+    assert set(default_weights()) == set(domain().names)
+    assert sum(default_weights().values()) == pytest.approx(0.999)
 
 
 def test_relevance_by_hand() -> None:
@@ -262,7 +264,8 @@ def test_equals_the_loop_over_pairs() -> None:
     queries, places = np.divmod(np.arange(600), 15)
     found = match_pairs(intents, products_of(*rows), queries, places, LEXICAL)
     for pair, (query, place) in enumerate(zip(queries, places, strict=True)):
-        rel, attributes = reference.relevance(intents[query], rows[place], lexical, PAPER_WEIGHTS)
+        weights = default_weights()
+        rel, attributes = reference.relevance(intents[query], rows[place], lexical, weights)
         np.testing.assert_allclose(found.rel[pair], rel, atol=1e-12)
         expected = [attributes.get(name, np.nan) for name in domain().names]
         np.testing.assert_allclose(found.match[pair], expected, atol=1e-12)
@@ -461,3 +464,33 @@ def test_real_products_satisfy_their_own_attributes(shared_data: Any) -> None:
     assert (found.match[:, AT["color"]] == 1.0).all()
     other = match_pairs(intents, table, everything, np.roll(everything, 1), LEXICAL)
     assert other.rel.mean() < found.rel.mean() - 0.2
+
+
+def test_another_domain_has_its_own_comparators() -> None:
+    products = pa.table(
+        {
+            "article_type": ["Boots", "Sandals", None],
+            "heel": ["High Heel", "flat", None],
+            "closure": [["laces"], ["buckled"], None],
+            "color": ["Navy", "Red", None],
+            "material": [["wool"], None, None],
+        }
+    )
+    intent = {
+        "product_type": "boot",
+        "heel": "mid heel",
+        "closure": ["lace up"],
+        "color": ["navy blue"],
+        "lining": ["wool"],
+    }
+    with using(load_domain(ROOT / "tests/helpers/domains/shoes.toml")):
+        found = match_pairs([intent], products, [0, 0, 0], [0, 1, 2], LEXICAL)
+        assert found.match.shape == (3, 6)
+        assert found.match[0].tolist()[:4] == [0.85, 0.6, 1.0, 1.0]
+        assert np.isnan(found.match[0, 4])
+        assert found.missing[2].tolist() == [True, True, True, True, False, True]
+        assert catalog_strings(products) >= ["boots", "buckle"]
+        assert wishes_satisfied(match_pairs([{}], products, [0], [0], LEXICAL)).unknown.all()
+        with pytest.raises(MetricInputError):
+            match_pairs([{"pattern": ["striped"]}], products, [0], [0], LEXICAL)
+    assert match_pairs([{}], products, [0], [0], LEXICAL).match.shape == (1, 10)

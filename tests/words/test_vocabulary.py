@@ -9,28 +9,23 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.paths import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.words import vocabulary
-from fashion_rq_bench.words.vocabulary import (
-    AGE_GROUPS,
-    GENDERS,
-    TERM_ATTRIBUTES,
-    age_group,
+from fashion_rq_bench.schema.domain import domain, load_domain, using
+from fashion_rq_bench.words.folding import fold
+from fashion_rq_bench.words.number import plural, singular
+from fashion_rq_bench.words.terms import (
     canonical,
-    contains,
+    choice_of,
     find_terms,
-    fold,
-    gender,
-    plural,
-    singular,
     synonyms,
+    term_tables,
     terms,
-    token_key,
-    tokens,
 )
+from fashion_rq_bench.words.tokens import contains, token_key, tokens
 
 
 @pytest.mark.parametrize(
@@ -160,8 +155,9 @@ def test_every_real_article_type_keeps_its_tokens_in_both_numbers(shared_data: P
     ],
 )
 def test_gender(value: str | None, expected: str | None) -> None:
-    assert gender(value) == expected
-    assert expected is None or expected in GENDERS
+    gender = domain().by_name["gender"]
+    assert choice_of(gender, value) == expected
+    assert expected is None or expected in gender.settings["values"]
 
 
 @pytest.mark.parametrize(
@@ -180,8 +176,9 @@ def test_gender(value: str | None, expected: str | None) -> None:
     ],
 )
 def test_age_group(value: str | None, expected: str | None) -> None:
-    assert age_group(value) == expected
-    assert expected is None or expected in AGE_GROUPS
+    age_group = domain().by_name["age_group"]
+    assert choice_of(age_group, value) == expected
+    assert expected is None or expected in age_group.settings["values"]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +229,7 @@ def _brute_force(text: str, attribute: str) -> list[str]:
         for spelling in (term, *more):
             key = " ".join(singular(word) for word in fold(spelling).split())
             spellings.setdefault(key, term)
-    ignored = vocabulary._data()["ignore"].get(attribute, ())
+    ignored = domain().table("ignore").get(attribute, ())
     spellings |= {" ".join(singular(w) for w in fold(text).split()): "" for text in ignored}
     rest, found = " ".join(singular(word) for word in fold(text).split()), []
     while rest:
@@ -249,7 +246,7 @@ def test_find_terms_equals_brute_force(texts: list[str]) -> None:
     assert find_terms(texts, "material") == [_brute_force(text, "material") for text in texts]
 
 
-@pytest.mark.parametrize("attribute", TERM_ATTRIBUTES)
+@pytest.mark.parametrize("attribute", term_tables())
 def test_every_spelling_leads_to_its_term(attribute: str) -> None:
     for term, spellings in synonyms(attribute).items():
         for spelling in (term, *spellings):
@@ -288,3 +285,16 @@ def test_finding_terms_in_the_real_catalog_is_fast(shared_data: Path) -> None:
     found = find_terms(texts, "material")
     assert time.process_time() - start < 5  # about half a second alone on the machine
     assert sum(map(bool, found)) > 9_000
+
+
+def test_another_domain_has_its_own_words() -> None:
+    assert tokens("a tee") == ("a", "tshirt")
+    with using(load_domain(ROOT / "tests/helpers/domains/shoes.toml")) as shoes:
+        assert term_tables() == ("heel", "closure")
+        assert find_terms(["Laced sandals, a high heel"], "closure") == [["lace up"]]
+        assert choice_of(shoes.by_name["heel"], "low heels, high heels") == "low"
+        assert (singular("Boots"), plural("shoe"), tokens("tee")) == ("boot", "shoes", ("tee",))
+        with pytest.raises(ConfigError):
+            find_terms(["striped"], "pattern")
+    assert tokens("a tee") == ("a", "tshirt")
+    assert find_terms(["striped"], "pattern") == [["striped"]]

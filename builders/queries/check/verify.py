@@ -28,7 +28,6 @@ from fashion_rq_bench.builders.queries.check.quality import FITS_SIBLINGS, quali
 from fashion_rq_bench.builders.queries.say.candidate_wishes import wish_incidence
 from fashion_rq_bench.builders.queries.say.evidence import Evidence, read_evidence
 from fashion_rq_bench.builders.queries.say.wish_sets import PrefixIndex
-from fashion_rq_bench.relevance.comparators.product_type import FOUND
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.satisfaction import wishes_satisfied
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity, Similarity
@@ -215,7 +214,7 @@ class Verifier:
         query, products, tiers = pairs.arrays()
         matches = match_pairs(queries["intents"], self._catalog, query, products, self._similarity)
         satisfied = wishes_satisfied(matches).satisfied
-        finds = matches.match[:, _TYPE] >= FOUND
+        finds = matches.match[:, _TYPE] >= domain().type.threshold
         types: list[list[str]] = [[] for _ in range(len(queries))]
         for value, part in wanted:
             for number in query[part][finds[part]].tolist():

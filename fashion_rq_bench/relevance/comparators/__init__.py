@@ -1,4 +1,4 @@
-"""One comparator m_a per attribute (paper 8.0.4).
+"""One comparator m_a per attribute, by its settings (paper 8.0.4).
 
 In:  values of an attribute, of queries and of products.
 Out: matches in [0, 1], and where each product's value came from.
@@ -18,15 +18,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import MetricInputError
-from fashion_rq_bench.relevance.comparators import (
-    age_group,
-    brand,
-    color,
-    gender,
-    price,
-    product_type,
-    soft_text,
-)
 from fashion_rq_bench.relevance.comparators._base import MATCH_MODES, Comparator, ComparatorConfig
 from fashion_rq_bench.relevance.comparators._sides import (
     FALLBACK,
@@ -37,49 +28,54 @@ from fashion_rq_bench.relevance.comparators._sides import (
     distinct,
     values_side,
 )
+from fashion_rq_bench.relevance.comparators.category import Category
+from fashion_rq_bench.relevance.comparators.choice import Choice
+from fashion_rq_bench.relevance.comparators.color import Color
+from fashion_rq_bench.relevance.comparators.name import Name
+from fashion_rq_bench.relevance.comparators.scale import Scale
+from fashion_rq_bench.relevance.comparators.text import Text
+from fashion_rq_bench.relevance.comparators.tier import Tier
 from fashion_rq_bench.relevance.similarity import Similarity
+from fashion_rq_bench.schema.attributes import COMPARATORS
+from fashion_rq_bench.schema.domain import domain, per_domain
 
 __all__ = [
-    "COMPARATORS",
     "FALLBACK",
     "MATCH_MODES",
     "MISSING",
     "NEUTRAL",
-    "SOFT_ATTRIBUTES",
     "VALUE",
     "Comparator",
     "ComparatorConfig",
     "Side",
+    "comparators",
     "match_attribute",
     "query_side",
+    "soft_attributes",
 ]
 
 NEUTRAL = 0.5
 """Match of a product that has nothing to compare: missing metadata is not a mismatch."""
 
-COMPARATORS: Mapping[str, Comparator] = MappingProxyType(
-    {
-        "product_type": product_type,
-        "gender": gender,
-        "age_group": age_group,
-        "color": color,
-        "pattern": soft_text.PATTERN,
-        "material": soft_text.MATERIAL,
-        "occasion": soft_text.OCCASION,
-        "brand": brand,
-        "price_hint": price,
-        "style_tags": soft_text.STYLE,
-    }
+_KINDS: Mapping[str, type[Comparator]] = dict(
+    zip(COMPARATORS, (Category, Choice, Scale, Color, Text, Name, Tier), strict=True)
 )
-"""Comparators in the order of ``schema.ATTRIBUTES``."""
 
-SOFT_ATTRIBUTES = ("product_type", "color", "pattern", "material", "occasion", "style_tags")
-"""Attributes that may be compared by similarity, and that can be seen in a picture."""
+
+@per_domain
+def comparators() -> Mapping[str, Comparator]:
+    """The comparator of each of the domain's attributes, in their order."""
+    return MappingProxyType({one.name: _KINDS[one.comparator](one) for one in domain().attributes})
+
+
+def soft_attributes() -> tuple[str, ...]:
+    """Names of the attributes that may be compared by similarity."""
+    return tuple(name for name, one in comparators().items() if one.soft)
 
 
 def query_side(attribute: str, keys: pa.Array) -> Side:
     """Values of an attribute in intents, factorised; MISSING where unexpressed."""
-    return values_side(keys, COMPARATORS[attribute].query_value)
+    return values_side(keys, comparators()[attribute].query_value)
 
 
 def match_attribute(
@@ -94,7 +90,7 @@ def match_attribute(
     """Match of one attribute over pairs.
 
     Args:
-        attribute: one of ``schema.ATTRIBUTES``.
+        attribute: a name of the domain's.
         query: the intents' values, as :func:`query_side` gives them.
         products: the products' columns.
         rows: (U,) row of ``query`` of each pair; each must express the attribute.
@@ -108,7 +104,7 @@ def match_attribute(
     Raises:
         MetricInputError: if the similarity gives something other than numbers.
     """
-    comparator = COMPARATORS[attribute]
+    comparator = comparators()[attribute]
     used, local = distinct(product_rows, len(products))
     product = comparator.product_side(_columns(products, comparator.columns, used), config)
     keys = query.codes[rows] * len(product.values) + product.codes[local]
@@ -117,11 +113,13 @@ def match_attribute(
     source = product.source[right]
     out = np.full(len(pairs), NEUTRAL)
     known = np.flatnonzero(source != MISSING)
-
-    def scorer(queries: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        return _checked(comparator.scores(queries, values, similarity, config), similarity)
-
-    out[known] = best_over_values(query.values, product.values, left[known], right[known], scorer)
+    out[known] = best_over_values(
+        query.values,
+        product.values,
+        left[known],
+        right[known],
+        lambda one, two: _checked(comparator.scores(one, two, similarity, config), similarity),
+    )
     return out[inverse], source[inverse]
 
 

@@ -1,24 +1,26 @@
-"""What a comparator is.
+"""What a comparator is, and the settings that all of them read.
 
-In:  nothing.
-Out: the ``Comparator`` protocol and the settings that comparators read.
+In:  an attribute: the columns it is read from, its comparator's settings.
+Out: the class :class:`Comparator`, of which every module of this package makes one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.relevance.comparators._sides import Side
+from fashion_rq_bench.relevance.comparators._sides import Side, column, joined, values_side
 from fashion_rq_bench.relevance.similarity import Similarity
+from fashion_rq_bench.schema.attributes import Attribute
+from fashion_rq_bench.words.folding import fold
+from fashion_rq_bench.words.terms import choice_of
 
-__all__ = ["MATCH_MODES", "Comparator", "ComparatorConfig"]
+__all__ = ["MATCH_MODES", "Comparator", "ComparatorConfig", "Valued"]
 
 MATCH_MODES = ("tokens", "paper")
 
@@ -53,21 +55,35 @@ class ComparatorConfig:
             )
 
 
-class Comparator(Protocol):
-    """How one attribute's values are read and compared; a module or object of this package."""
+@dataclass(frozen=True, eq=False)
+class Comparator:
+    """How one attribute's values are read and compared.
+
+    Attributes:
+        attribute: what is compared; its settings hold the comparator's numbers.
+        soft: values are compared by similarity where they are not the same.
+    """
+
+    attribute: Attribute
+    soft = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The products' columns that :meth:`product_side` reads."""
-        ...
+        return self.attribute.columns
+
+    def own_values(self, products: pa.Table) -> pa.Array:
+        """The values of all the attribute's columns, joined; null where there are none."""
+        found = [column(products, name) for name in self.attribute.columns]
+        return found[0] if len(found) == 1 else joined(found)
 
     def query_value(self, value: str, /) -> str:
         """One value of an intent in the form that ``scores`` compares; "" for no value at all."""
-        ...
+        raise NotImplementedError
 
     def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> Side:
         """The products' values of this attribute, factorised."""
-        ...
+        return values_side(self.own_values(products), self.query_value)
 
     def scores(
         self,
@@ -78,4 +94,28 @@ class Comparator(Protocol):
         /,
     ) -> NDArray[np.float64]:
         """Match in [0, 1] of ``queries[i]`` with ``products[i]``, shape (len(queries),)."""
-        ...
+        raise NotImplementedError
+
+
+class Valued(Comparator):
+    """Comparator of one value out of a few, compared by itself alone."""
+
+    def query_value(self, value: str, /) -> str:
+        """The value that a word stands for, else the folded word itself."""
+        return choice_of(self.attribute, value) or fold(value)
+
+    def scores(
+        self,
+        queries: Sequence[str],
+        products: Sequence[str],
+        similarity: Similarity,
+        config: ComparatorConfig,
+        /,
+    ) -> NDArray[np.float64]:
+        """1 for the same value, else :meth:`match`; symmetric."""
+        pairs = zip(queries, products, strict=True)
+        return np.fromiter((1.0 if a == b else self.match(a, b) for a, b in pairs), np.float64)
+
+    def match(self, query: str, product: str) -> float:
+        """Match of two values that differ."""
+        raise NotImplementedError

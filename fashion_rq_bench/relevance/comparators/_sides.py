@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fashion_rq_bench.words.vocabulary import fold
+from fashion_rq_bench.words.folding import fold, plain
 
 __all__ = [
     "FALLBACK",
@@ -36,7 +36,6 @@ __all__ = [
     "joined",
     "levels_of",
     "path_of",
-    "plain",
     "side_of",
     "text_side",
     "values_side",
@@ -147,11 +146,6 @@ def joined(columns: Sequence[pa.Array]) -> pa.Array:
         *columns, _BETWEEN, null_handling="replace", null_replacement=""
     )
     return pc.if_else(pc.equal(text, SEPARATOR * (len(columns) - 1)), _NOTHING, text)
-
-
-def plain(text: str) -> str:
-    """Case-folded text with single spaces; unlike ``vocabulary.fold`` it keeps punctuation."""
-    return " ".join(text.casefold().split())
 
 
 def category_levels(products: pa.Table) -> pa.Array:

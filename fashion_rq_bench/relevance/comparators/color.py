@@ -1,61 +1,42 @@
 """Colour match: CIE76 distance in CIELAB between named colours (paper 8.0.4, Color).
 
-In:  colour words of queries and products, and a ``Similarity`` for words outside the dictionary.
-Out: the same colour 1; two known colours max(0, 1 − ΔE76 / 120); else their similarity.
+In:  colour words of queries and products, a ``Similarity`` for words outside the dictionary, and
+     the setting ``scale``.
+Out: the same colour 1; two known colours max(0, 1 − ΔE76 / ``scale``); else their similarity.
 
-The dictionary is the domain's ``colors.csv``: CSS Color 4 values where they look like cloth of that
-name, else the xkcd colour survey's (CC0), else our own swatch. "multi" is a word without
-a place in Lab.
+The dictionary is the domain's ``colors.csv``, or fashion's for a domain that has none: CSS Color 4
+values where they look like cloth of that name, else the xkcd colour survey's (CC0), else our own
+swatch. "multi" is a word without a place in Lab.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.relevance.comparators._base import ComparatorConfig
+from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig
 from fashion_rq_bench.relevance.comparators._sides import Side, column, text_side
 from fashion_rq_bench.relevance.similarity import Similarity
-from fashion_rq_bench.words.vocabulary import fold
+from fashion_rq_bench.schema.domain import DEFAULT, domain, load_domain, per_domain
+from fashion_rq_bench.words.folding import fold
 
-__all__ = [
-    "color_names",
-    "color_of",
-    "columns",
-    "delta_e",
-    "lab_values",
-    "product_side",
-    "query_value",
-    "scores",
-    "srgb_values",
-]
+__all__ = ["Color", "color_names", "color_of", "delta_e", "lab_values", "srgb_values"]
 
-columns = ("base_color", "description")
-
-_SCALE = 120.0
 _SUFFIX = re.compile(r" colou?r(ed)?s?$")
 
 
-@cache
+@per_domain
 def _dictionary() -> tuple[MappingProxyType[str, str], MappingProxyType[str, str]]:
     """Swatch (hex) by name, and name by key of every spelling."""
-    source = files("fashion_rq_bench").joinpath("schema", "domains", "fashion", "colors.csv")
-    with source.open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    swatches = {row["name"]: row["hex"] for row in rows if row["hex"]}
+    rows = domain().table("colors") or load_domain(DEFAULT).table("colors")
+    swatches = {name: row["hex"] for name, row in rows.items() if row["hex"]}
     spellings = {
-        _key(spelling): row["name"]
-        for row in rows
-        for spelling in [row["name"], *row["spellings"].split("|")]
-        if spelling
+        _key(spelling): name for name, row in rows.items() for spelling in [name, *row["spellings"]]
     }
     return MappingProxyType(swatches), MappingProxyType(spellings)
 
@@ -82,7 +63,7 @@ def srgb_values() -> NDArray[np.float64]:
     return np.array(digits, dtype=np.float64) / 255.0
 
 
-@cache
+@per_domain
 def lab_values() -> NDArray[np.float64]:
     """(C, 3) CIELAB values (D65) of :func:`color_names`, converted by colormath."""
     from colormath.color_conversions import convert_color
@@ -96,7 +77,7 @@ def lab_values() -> NDArray[np.float64]:
     return lab
 
 
-@cache
+@per_domain
 def delta_e() -> NDArray[np.float64]:
     """(C, C) CIE76 distances between :func:`color_names`: Euclidean in CIELAB, computed once."""
     lab = lab_values()
@@ -105,29 +86,41 @@ def delta_e() -> NDArray[np.float64]:
     return table
 
 
-def query_value(value: str) -> str:
-    """The name of a known colour, else the folded words."""
-    return color_of(value) or fold(value)
+class Color(Comparator):
+    """Comparator of colours."""
 
+    soft = True
 
-def product_side(products: pa.Table, config: ComparatorConfig) -> Side:
-    """The column ``base_color``, else the description as one string."""
-    return text_side(column(products, "base_color"), [column(products, "description")], query_value)
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The colour, and the description where there is none."""
+        return (*self.attribute.columns, "description")
 
+    def query_value(self, value: str, /) -> str:
+        """The name of a known colour, else the folded words."""
+        return color_of(value) or fold(value)
 
-def scores(
-    queries: Sequence[str],
-    products: Sequence[str],
-    similarity: Similarity,
-    config: ComparatorConfig,
-) -> NDArray[np.float64]:
-    """Matches of colours as :func:`query_value` gives them; symmetric where the similarity is."""
-    index = {name: position for position, name in enumerate(color_names())}
-    left = np.array([index.get(query, -1) for query in queries], dtype=np.intp)
-    right = np.array([index.get(product, -1) for product in products], dtype=np.intp)
-    out = np.maximum(0.0, 1.0 - delta_e()[left, right] / _SCALE)
-    asked = np.flatnonzero((left < 0) | (right < 0)).tolist()
-    out[asked] = similarity([queries[i] for i in asked], [products[i] for i in asked])
-    same = [query == product for query, product in zip(queries, products, strict=True)]
-    out[np.array(same, dtype=bool)] = 1.0
-    return out
+    def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> Side:
+        """The product's colour, else the description as one string."""
+        texts = [column(products, "description")]
+        return text_side(self.own_values(products), texts, self.query_value)
+
+    def scores(
+        self,
+        queries: Sequence[str],
+        products: Sequence[str],
+        similarity: Similarity,
+        config: ComparatorConfig,
+        /,
+    ) -> NDArray[np.float64]:
+        """Matches of colours as :meth:`query_value` gives them; symmetric where sim is."""
+        index = {name: position for position, name in enumerate(color_names())}
+        left = np.array([index.get(query, -1) for query in queries], dtype=np.intp)
+        right = np.array([index.get(product, -1) for product in products], dtype=np.intp)
+        scale = float(self.attribute.settings.get("scale", 120.0))
+        out = np.maximum(0.0, 1.0 - delta_e()[left, right] / scale)
+        asked = np.flatnonzero((left < 0) | (right < 0)).tolist()
+        out[asked] = similarity([queries[i] for i in asked], [products[i] for i in asked])
+        same = [query == product for query, product in zip(queries, products, strict=True)]
+        out[np.array(same, dtype=bool)] = 1.0
+        return out

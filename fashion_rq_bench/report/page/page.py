@@ -19,8 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fashion_rq_bench import __version__
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench._version import __version__
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.evaluation.results import RunKey
@@ -53,6 +53,7 @@ class PageConfig:
             raise ConfigError("The page needs at least one query.", given=self.max_queries)
 
 
+@in_its_domain
 def write_page(
     edition: Edition, results: Path, path: Path, *, config: PageConfig | None = None
 ) -> None:

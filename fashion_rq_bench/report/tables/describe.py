@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.report.tables.paper import PAPER
 from fashion_rq_bench.report.tables.statistics import statistics
 from fashion_rq_bench.schema.grades import GRADE_NAMES
@@ -54,6 +54,7 @@ _REVISED = {
 _TASK_TITLES = dict(zip(TASK_CONFIGS, ("T1", "T2", "T3", "T4"), strict=True))
 
 
+@in_its_domain
 def describe(edition: Edition) -> Facts:
     """Statistics of an edition, the paper's beside them, and what its labels can be followed to.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.errors import InputError
 
 __all__ = ["show"]
@@ -29,6 +29,7 @@ _COLUMNS = [
 ]
 
 
+@in_its_domain
 def show(
     edition: Edition, *, prefix: str | None = None, count: int = 3, seed: int = 0
 ) -> tuple[list[Any], list[dict[str, Any]]]:

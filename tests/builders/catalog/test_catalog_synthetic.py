@@ -25,7 +25,7 @@ from fashion_rq_bench.builders.catalog import (
 from fashion_rq_bench.builders.catalog.domains.fashion.made import synthetic_raw
 from fashion_rq_bench.builders.catalog.domains.fashion.words import words
 from fashion_rq_bench.errors import CatalogError, ConfigError
-from fashion_rq_bench.words.vocabulary import TERM_ATTRIBUTES, find_terms
+from fashion_rq_bench.words.terms import find_terms, term_tables
 
 CLEAN = SyntheticConfig(missing=0, no_attributes=0, na=0, entities=0, near_duplicates=0)
 
@@ -170,7 +170,7 @@ def test_the_vocabulary_understands_the_synthetic_words() -> None:
     patterns = {v for kind in words().types for v in kind.traits.get("Pattern", ())}
     unknown = {v for v in patterns if not find_terms([v], "pattern")[0]}
     assert unknown <= {"braided"}
-    assert "pattern" in TERM_ATTRIBUTES
+    assert "pattern" in term_tables()
 
 
 def test_pieces_make_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

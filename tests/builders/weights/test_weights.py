@@ -36,7 +36,7 @@ from fashion_rq_bench.builders.weights.twin_pairs import (
     twin_groups,
 )
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError
-from fashion_rq_bench.relevance.pair_relevance import PAPER_WEIGHTS, RelevanceConfig
+from fashion_rq_bench.relevance.settings import RelevanceConfig, default_weights
 from fashion_rq_bench.schema.domain import domain
 
 TABLE_9 = {
@@ -80,7 +80,7 @@ def synthetic() -> pa.Table:
 
 def test_blend_of_the_papers_tables_gives_the_papers_weights() -> None:
     weights, spearman = blend(TABLE_9, TABLE_10)
-    assert weights == pytest.approx(dict(PAPER_WEIGHTS), abs=0.001)
+    assert weights == pytest.approx(dict(default_weights()), abs=0.001)
     assert round(spearman, 2) == 0.45
     assert sum(weights.values()) == pytest.approx(1.0)
 
