@@ -20,8 +20,11 @@ TREE = {
     for path in (ROOT / top).rglob("*")
     if "__pycache__" not in path.parts
 } | {f"/{top}" for top in TOP}
-PATH = re.compile(r"(?<![\w./-])(?:[\w-]+/)*[\w-]+\.py\b|(?<![\w./-])(?:%s)/[\w./-]*" % "|".join(TOP))
+PATH = re.compile(
+    r"(?<![\w./-])(?:[\w-]+/)*[\w-]+\.py\b|(?<![\w./-])(?:" + "|".join(TOP) + r")/[\w./-]*"
+)
 MODULE = re.compile(r"\bfashion_rq_bench(?:\.[a-z_]\w*)+")
+IMPORT = re.compile(r"^(?:>>> )?from (fashion_rq_bench[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:\s]+)\)")
 
 
@@ -52,7 +55,9 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert missing_paths(text) == []
     assert [link for link in LINK.findall(text) if not (page.parent / link).exists()] == []
-    modules = set(MODULE.findall(text)) - {"fashion_rq_bench.egg", "fashion_rq_bench.pth"}
+    modules = set(MODULE.findall(text))
+    for home, names in IMPORT.findall(text):
+        modules |= {f"{home}.{name.strip()}" for name in names.split(",")}
     assert [one for one in sorted(modules) if not exists(one)] == []
 
 
