@@ -1,8 +1,8 @@
 """Studies of the quantiser on a real catalog: seeds, λ, K, supervision, embeddings (issue 4).
 
 In:  a catalog (Kaggle folder or Parquet), encoders' names.
-Out: per encoder a page of tables (means over seeds with 95% intervals), every figure as CSV, and a
-     plot, in OUT. Each run's codes stay in WORK; a run that is there is not repeated, so the
+Out: per encoder a page of tables (means over seeds with 95% intervals), every figure as packed CSV,
+     and a plot, in OUT. Each run's codes stay in WORK; a run that is there is not repeated, so the
      command can be killed and called again.
 
 Products are embedded from title, category path, gender, colour, usage and season: descriptions, on
@@ -14,6 +14,7 @@ a quarter of the products, would split them from the rest.
 from __future__ import annotations
 
 import argparse
+import gzip
 import math
 import time
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ from quantiser.settings import DEFAULT, KMEANS, NO_LOSS, SETTINGS
 from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.rqvae import label_columns
 from fashion_rq_bench.builders.rqvae.config import PAPER_LABELS
-from fashion_rq_bench.support.files import write_text
+from fashion_rq_bench.support.files import atomic_path, write_text
 
 FRONT = ("default", NO_LOSS, KMEANS, f"{KMEANS}, small leaves closed", "small leaves open")
 """The rows of encoders other than the first: before and after."""
@@ -77,7 +78,8 @@ def study(catalog: pa.Table, encoder: str, settings: list[str], args: argparse.N
         print(f"{encoder}: {sum(map(len, rows.values()))} runs", flush=True)
     if rows:
         write_text(page(rows, encoder, len(catalog), labels), stem.with_suffix(".md"))
-        write_text(as_csv(rows), stem.with_suffix(".csv"))
+        with atomic_path(stem.with_suffix(".csv.gz")) as packed:
+            packed.write_bytes(gzip.compress(as_csv(rows).encode(), 9, mtime=0))
         front(rows, stem.with_suffix(".png"))
 
 
