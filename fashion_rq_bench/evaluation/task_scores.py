@@ -12,27 +12,32 @@ from ranks and, with the prefix ``cuts_``, from cut points fitted on other clust
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fashion_rq_bench.editions.edition import in_its_domain
 from fashion_rq_bench.editions.pool_relevance import judge
 from fashion_rq_bench.editions.pools import Collection, Pools
+from fashion_rq_bench.evaluation.score_units import (
+    ATTRIBUTE,
+    CONFUSION,
+    CONSISTENT,
+    CUTS,
+    TaskScores,
+    Units,
+)
 from fashion_rq_bench.measures._ragged import Ragged
 from fashion_rq_bench.measures.classification import (
     class_sizes,
     classes_by_cuts,
     classes_by_rank,
     folds_of,
-    report_from_confusion,
 )
 from fashion_rq_bench.measures.consistency import consistency
-from fashion_rq_bench.measures.ranking import Mean, mean, ndcg, recall, score
+from fashion_rq_bench.measures.ranking import ndcg, recall, score
 from fashion_rq_bench.relevance.attr_score import attr_scores, relevance
 from fashion_rq_bench.relevance.satisfaction import (
     ConsistentPools,
@@ -58,10 +63,6 @@ __all__ = [
 SCORING_VERSION = "2"
 """Raised whenever a figure may change; part of every model id."""
 
-CONSISTENT = "consistent_"
-CUTS = "cuts_"
-ATTRIBUTE = "attr_"
-
 MAIN_METRICS: Mapping[str, str] = {
     "ranking": "ndcg@10",
     "classification": "accuracy",
@@ -72,65 +73,6 @@ MAIN_METRICS: Mapping[str, str] = {
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_CONFUSION = "confusion_"
-_PAIR_LEVEL = ("accuracy", "macro_f1", "ordinal_error")
-
-
-@dataclass(frozen=True, eq=False)
-class Units:
-    """Metrics over queries, or over paraphrase groups.
-
-    Attributes:
-        ids: (N,) query or group ids.
-        prefixes: (N,) their anchors' codes joined by "-".
-        values: metric to (N,) values, NaN where undefined.
-    """
-
-    ids: list[str]
-    prefixes: list[str]
-    values: dict[str, Floats]
-
-
-@dataclass(frozen=True, eq=False)
-class TaskScores:
-    """What one model reached in one task."""
-
-    task: str
-    queries: Units
-    groups: Units
-
-    @classmethod
-    def from_rows(cls, task: str, table: pa.Table) -> TaskScores:
-        """Read back rows of ``schema.RESULTS`` of one model and task."""
-        units: tuple[dict[str, Floats], dict[str, Floats]] = ({}, {})
-        named: list[tuple[list[str], list[str]]] = [([], []), ([], [])]
-        for metric in pc.unique(table["metric"]).to_pylist():
-            rows = table.filter(pc.equal(table["metric"], metric))
-            side = int("consistency@" in metric)
-            units[side][metric] = rows["value"].to_numpy()
-            named[side] = (rows["query_id"].to_pylist(), rows["prefix"].to_pylist())
-        sides = [Units(*names, values) for names, values in zip(named, units, strict=True)]
-        return cls(task, *sides)
-
-    def means(self) -> dict[str, Mean]:
-        """Mean of every metric and over how many queries (or groups) it is.
-
-        T2's figures are over all pairs, from the summed confusion matrices. T1's ranking metrics
-        come, too, over the queries that express an attribute: ``ndcg@10_color``.
-        """
-        found = {
-            metric: mean(values)
-            for units in (self.queries, self.groups)
-            for metric, values in units.values.items()
-            if _CONFUSION not in metric
-        }
-        if self.task == "classification":
-            for start in ("", CUTS, CONSISTENT):
-                found |= _pair_level(self.queries.values, start)
-        if self.task == "ranking":
-            found |= _by_attribute(self.queries.values)
-        return found
 
 
 @in_its_domain
@@ -211,7 +153,7 @@ def _start(
     """Names with a prefix; NaN (0 in counts) for undefined queries."""
     if undefined is not None:
         values = {
-            name: np.where(undefined, 0.0 if _CONFUSION in name else np.nan, one)
+            name: np.where(undefined, 0.0 if CONFUSION in name else np.nan, one)
             for name, one in values.items()
         }
     return {start + name: one for name, one in values.items()}
@@ -276,28 +218,8 @@ def _confusions(view: _View, predicted: Floats) -> dict[str, Floats]:
     for label, one in enumerate(GRADE_NAMES):
         for prediction, other in enumerate(GRADE_NAMES):
             part = np.where(labels == label, predicted[:, prediction], 0.0)
-            found[f"{_CONFUSION}{one}_{other}"] = np.bincount(query, part, count).astype(float)
+            found[f"{CONFUSION}{one}_{other}"] = np.bincount(query, part, count).astype(float)
     return found
-
-
-def _pair_level(values: dict[str, Floats], start: str) -> dict[str, Mean]:
-    """A classification report on the summed confusion matrices."""
-    cells = [
-        values[f"{start}{_CONFUSION}{one}_{other}"] for one in GRADE_NAMES for other in GRADE_NAMES
-    ]
-    confusion = np.array([cell.sum() for cell in cells]).reshape(len(GRADE_NAMES), -1)
-    queries = len(cells[0])
-    used = int((np.sum(cells, axis=0) > 0).sum())
-    if not used:
-        return {f"{start}{name}": Mean(np.nan, 0, queries) for name in _PAIR_LEVEL}
-    report = report_from_confusion(confusion)
-    found = {name: getattr(report, name) for name in _PAIR_LEVEL}
-    for side in ("precision", "recall", "f1"):
-        by_class = getattr(report, side)
-        found |= {f"{side}_{name}": by_class[grade] for grade, name in enumerate(GRADE_NAMES)}
-    return {
-        f"{start}{name}": Mean(float(value), used, queries - used) for name, value in found.items()
-    }
 
 
 def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View) -> Units:
@@ -313,12 +235,3 @@ def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View
             by_group = dict(zip(found.groups, found.per_group, strict=True))
             values[f"{start}consistency@{k}"] = np.array([by_group.get(g, np.nan) for g in groups])
     return Units(groups, [prefix[group] for group in groups], values)
-
-
-def _by_attribute(values: dict[str, Floats]) -> dict[str, Mean]:
-    asked = {name: ~np.isnan(one) for name, one in values.items() if name.startswith(ATTRIBUTE)}
-    return {
-        f"{metric}_{name.removeprefix(ATTRIBUTE)}": mean(values[metric][rows])
-        for metric in ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
-        for name, rows in asked.items()
-    }
