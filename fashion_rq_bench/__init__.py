@@ -10,6 +10,8 @@ Importing this package imports none of numpy, pyarrow, torch, mteb, datasets and
 
 from __future__ import annotations
 
+from fashion_rq_bench._moved import install as _install
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.hub.activate import activate as _activate
 
 TYPE_CHECKING = False  # as `typing` has it, without importing typing
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
         reciprocal_rank,
         score,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Edition",
@@ -70,4 +70,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+_install()
 _activate()

@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench import __version__
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.commands import (
     build,
     compare,

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-import fashion_rq_bench
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.builders.edition.card import render_card
 from fashion_rq_bench.builders.edition.checks import check_tables
 from fashion_rq_bench.builders.edition.croissant import croissant
@@ -126,7 +126,7 @@ def _manifest(
         "schema_version": SCHEMA_VERSION,
         "id": content_id(tables, identity),
         "name": name,
-        "written_by": f"fashion-rq-bench {fashion_rq_bench.__version__}",
+        "written_by": f"fashion-rq-bench {__version__}",
         "dim": tables["strings"].schema.field("vector").type.list_size,
         "encoder": dict(provenance["encoder"]),
         "identity": identity,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-import fashion_rq_bench
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.weights.cross_encoder import (
     TRAINING,
@@ -141,7 +141,7 @@ def derive(
     oracle = TextOracle(model, data.queries, texts)
     weights = fit_weights(oracle, data.intents, data.products, config)
     provenance = {
-        "package": fashion_rq_bench.__version__,
+        "package": __version__,
         "oracle": {"sha256": _digest(folder), "training": training},
         "sanity": asdict(report) | {"set": sanity.name if sanity else "ours"},
         "data": dict(data.told)

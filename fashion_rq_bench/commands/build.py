@@ -133,7 +133,8 @@ def _command(until: str) -> Any:
         dry_run: DryRun = False,
         as_json: Json = False,
     ) -> None:
-        values = build_values(config, _flags(locals()), map_ or [], settings or [])
+        given = locals()
+        values = build_values(config, _flags(given), map_ or [], settings or [])
         if dry_run:
             print_shown(price(catalog, out, values), as_json)
         else:
@@ -143,19 +144,22 @@ def _command(until: str) -> Any:
 
 
 def _flags(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a verb by the section of the configuration that they belong to."""
-    sections = {
+    """The options as the configuration nests them."""
+
+    def some(*names: str) -> dict[str, Any]:
+        return {name: given[name] for name in names}
+
+    return {
+        **some("name", "domain", "seed", "text_encoder", "reuse"),
         "embedding": {
             "encoder": given["embedder"],
             "modality": given["modality"],
             "trust_remote_code": given["trust_remote_code"] or None,
         },
-        "tasks": {"max_anchors": given["max_anchors"]},
-        "queries": {"generator": given["generator"]},
-        "llm": {name: given[name] for name in ("model", "base_url", "max_cost")},
+        "tasks": some("max_anchors"),
+        "queries": some("generator"),
+        "llm": some("model", "base_url", "max_cost"),
     }
-    plain = ("name", "domain", "seed", "text_encoder", "reuse")
-    return {name: given[name] for name in plain} | sections
 
 
 def demo(

@@ -29,6 +29,16 @@ Catalog = Annotated[
 Edition = Annotated[str | None, typer.Option(help="An edition: a folder or a name.")]
 Seed = Annotated[int, typer.Option(help="Of everything drawn.")]
 
+Pairs = Annotated[
+    Path | None, typer.Option(help="Parquet of your own: columns query, text, relevant (0, 1).")
+]
+Small = Annotated[
+    bool, typer.Option("--small", help="MiniLM, 300 steps of 8 pairs: minutes without a GPU.")
+]
+Base = Annotated[
+    str | None, typer.Option(help="A Hub id, a folder or minilm; else ModernBERT-large.")
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the group ``weights``."""
@@ -45,17 +55,11 @@ def register(app: typer.Typer) -> None:
 def train(
     out: Annotated[Path, typer.Option(help="Folder for the model.")],
     esci: Annotated[Path | None, typer.Option(help="Folder of ESCI's two Parquet files.")] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(help="Parquet of your own: columns query, text, relevant (0, 1).")
-    ] = None,
+    pairs: Pairs = None,
     catalog: Catalog = None,
     edition: Edition = None,
-    small: Annotated[
-        bool, typer.Option("--small", help="MiniLM, 300 steps of 8 pairs: minutes without a GPU.")
-    ] = False,
-    base: Annotated[
-        str | None, typer.Option(help="A Hub id, a folder or minilm; else ModernBERT-large.")
-    ] = None,
+    small: Small = False,
+    base: Base = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Optimiser steps.")] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Pairs per step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Its peak.")] = None,

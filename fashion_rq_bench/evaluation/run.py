@@ -18,15 +18,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from fashion_rq_bench import __version__
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.encoding import EncoderConfig, model_errors
-from fashion_rq_bench.errors import ConfigError, ModelError
+from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.evaluation.answers import pair_scores, search_catalog
 from fashion_rq_bench.evaluation.floor import catalog_floor, floor_scores
+from fashion_rq_bench.evaluation.home import at_home, embedder
+from fashion_rq_bench.evaluation.outcome import FLOOR, REFERENCE, EvaluationResult, ModelRun
 from fashion_rq_bench.evaluation.price_forecast import (
     Price,
     predicted_seconds,
@@ -45,25 +47,21 @@ from fashion_rq_bench.evaluation.task_scores import SCORING_VERSION, TaskScores,
 from fashion_rq_bench.evaluation.whole_catalog import (
     RETRIEVAL,
     catalog_rankings,
-    queries_of,
     score_catalog,
 )
-from fashion_rq_bench.measures.ranking import Mean
 from fashion_rq_bench.retrievers.base import (
     Found,
     Retriever,
     Scores,
-    SearchesCorpus,
     why_no_search,
 )
-from fashion_rq_bench.retrievers.dot_search import DEPTH, checked
 from fashion_rq_bench.retrievers.registry import resolve
 from fashion_rq_bench.schema.tables import TASK_CONFIGS
 from fashion_rq_bench.support.files import digest
 from fashion_rq_bench.support.metering import Cost, load_record, metering, store_record
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 __all__ = [
     "FLOOR",
@@ -77,100 +75,7 @@ __all__ = [
     "search_catalog",
 ]
 
-FLOOR = "random"
-REFERENCE = "oracle"
 _ADDED = (FLOOR, REFERENCE)
-
-
-@dataclass(frozen=True)
-class ModelRun:
-    """One scored retriever.
-
-    Attributes:
-        key: edition, name and model id.
-        role: "model", "floor" or "reference".
-        at_home: the edition's hierarchy was built from this very encoder.
-        reused: its results were already there.
-        means: task to metric to mean, with the number of queries and of undefined ones; the
-            whole-corpus task, where it was asked for and the model can, is "retrieval".
-        cost: of scoring the pools; None where its record is gone.
-        catalog_cost: of searching the whole corpus.
-        skipped: why the whole corpus was not searched, or "".
-    """
-
-    key: RunKey
-    role: str
-    at_home: bool
-    reused: bool
-    means: dict[str, dict[str, Mean]]
-    cost: Cost | None = None
-    catalog_cost: Cost | None = None
-    skipped: str = ""
-
-
-@dataclass(frozen=True)
-class EvaluationResult:
-    """What an evaluation found.
-
-    Attributes:
-        edition_id, edition_name: of the edition; results of different ids are not comparable.
-        tasks: the tasks asked for.
-        folder: where the Parquet files are.
-        runs: models in the order given, then the floor and the reference.
-    """
-
-    edition_id: str
-    edition_name: str
-    tasks: tuple[str, ...]
-    folder: Path
-    runs: tuple[ModelRun, ...]
-
-    def table(self, *, consistent: bool = False) -> Table:
-        """A table like the paper's Table 2, for the terminal; or of the consistent form."""
-        from fashion_rq_bench.evaluation.score_table import evaluation_table
-
-        return evaluation_table(self, consistent=consistent)
-
-    def catalog_table(self) -> Table:
-        """The whole-corpus task of the models that searched it."""
-        from fashion_rq_bench.evaluation.run_tables import catalog_table
-
-        return catalog_table(self)
-
-    def cost_table(self) -> Table:
-        """What each model's run cost, and what had been predicted."""
-        from fashion_rq_bench.evaluation.run_tables import cost_table
-
-        return cost_table(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the per-query values, JSON-able; an undefined mean is NaN with n = 0."""
-        return {
-            "edition": {"id": self.edition_id, "name": self.edition_name},
-            "results": str(self.folder),
-            "models": [_as_dict(run, self.tasks) for run in self.runs],
-        }
-
-
-def _as_dict(run: ModelRun, tasks: Sequence[str]) -> dict[str, Any]:
-    return {
-        "model": run.key.model,
-        "model_id": run.key.model_id,
-        "role": run.role,
-        "at_home": run.at_home,
-        "reused": run.reused,
-        "skipped": run.skipped,
-        "cost": None if run.cost is None else vars(run.cost),
-        "catalog_cost": None if run.catalog_cost is None else vars(run.catalog_cost),
-        "scores": {
-            task: {
-                metric: {"mean": one.value, "n": one.n, "undefined": one.undefined}
-                for metric, one in run.means[task].items()
-            }
-            for task in (*tasks, RETRIEVAL)
-            if task in run.means
-        },
-    }
 
 
 def evaluate(
@@ -341,50 +246,9 @@ class _Finished:
     cost: Cost | None
 
 
-def pair_scores(retriever: Retriever, collection: Collection) -> Scores:
-    """A retriever's score of every pair of a collection, shape (U,), checked.
-
-    Raises:
-        ModelError: the retriever failed, or its scores are not finite or not one per pair.
-    """
-    with model_errors(retriever.name, "scoring"):
-        scores = np.asarray(retriever.score(collection), dtype=np.float64)
-    expected = (len(collection.pairs.query_index),)
-    if scores.shape != expected:
-        raise ModelError(
-            f"{retriever.name} must score every pair once.", given=scores.shape, allowed=[expected]
-        )
-    bad = int((~np.isfinite(scores)).sum())
-    if bad:
-        raise ModelError(
-            f"{retriever.name} gave {bad} of {len(scores)} pairs a score that is not finite.",
-            fix="Rankings need finite scores; check the model's vectors.",
-        )
-    return scores
-
-
-def search_catalog(retriever: Retriever, collection: Collection) -> Found:
-    """The best 100 products of the whole corpus for each of T1's queries, in T1's order, checked.
-
-    Raises:
-        ConfigError: the retriever cannot search.
-        ModelError: it failed, or what it found cannot be used.
-    """
-    if not isinstance(retriever, SearchesCorpus):
-        raise ConfigError(str(why_no_search(retriever)))
-    with model_errors(retriever.name, "searching the whole corpus"):
-        found = retriever.search(collection, DEPTH)
-    queries, products = len(collection.pairs.query_ids), len(collection.product_ids)
-    rows = queries_of(collection)
-    found = checked(found, queries, products, retriever.name)
-    return Found(found.scores[rows], found.product_index[rows])
-
-
 def _model_run(
     key: RunKey, edition: Edition, pools: _Finished, catalog: _Finished | None, skipped: str
 ) -> ModelRun:
-    from fashion_rq_bench.report.board.board import at_home, embedder
-
     roles = {FLOOR: "floor", REFERENCE: "reference"}
     tables = [pools.table] if catalog is None else [pools.table, catalog.table]
     return ModelRun(

@@ -16,8 +16,8 @@ from rich.table import Table
 from fashion_rq_bench.evaluation.whole_catalog import RETRIEVAL
 
 if TYPE_CHECKING:
+    from fashion_rq_bench.evaluation.outcome import EvaluationResult
     from fashion_rq_bench.evaluation.price_forecast import Price
-    from fashion_rq_bench.evaluation.run import EvaluationResult
     from fashion_rq_bench.support.metering import Cost
 
 __all__ = ["catalog_table", "cost_table", "price_table"]

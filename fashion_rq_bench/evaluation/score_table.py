@@ -1,6 +1,6 @@
 """The evaluation as a table like the paper's Table 2.
 
-In:  an :class:`~fashion_rq_bench.evaluation.run.EvaluationResult`.
+In:  an :class:`~fashion_rq_bench.evaluation.outcome.EvaluationResult`.
 Out: a rich table; the best model of a column is bold, the second underlined. The random floor and
      the attribute oracle stand below a rule and do not compete.
 """
@@ -18,7 +18,7 @@ from fashion_rq_bench.evaluation.task_scores import CONSISTENT
 from fashion_rq_bench.support.grid import Mark, figure, marks
 
 if TYPE_CHECKING:
-    from fashion_rq_bench.evaluation.run import EvaluationResult, ModelRun
+    from fashion_rq_bench.evaluation.outcome import EvaluationResult, ModelRun
 
 __all__ = ["COLUMNS", "Column", "evaluation_table"]
 
@@ -58,23 +58,7 @@ def evaluation_table(result: EvaluationResult, *, consistent: bool = False) -> T
         result: the evaluation.
         consistent: the form that leaves out lower-tier pairs which satisfy every wish.
     """
-    columns = [column for column in COLUMNS if column.task in result.tasks]
-    if consistent:
-        columns = [
-            column._replace(metric=CONSISTENT + column.metric)
-            for column in columns
-            if column.metric != "rel"
-        ]
-    form = ", consistent form" if consistent else ""
-    table = Table(
-        title=f"{escape(result.edition_name)} (edition {result.edition_id[:12]}{form})",
-        title_justify="left",
-        caption=_caption(result),
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    columns, table = _columns(result, consistent), _empty(result, consistent)
     table.add_column("model", overflow="fold")
     for column in columns:
         table.add_column(column.heading, justify="right", no_wrap=True)
@@ -91,6 +75,26 @@ def evaluation_table(result: EvaluationResult, *, consistent: bool = False) -> T
             cells = [_styled(_value(run, column), "") for column in columns]
             table.add_row(_TITLES[run.role], *cells, style="dim")
     return table
+
+
+def _columns(result: EvaluationResult, consistent: bool) -> list[Column]:
+    columns = [column for column in COLUMNS if column.task in result.tasks]
+    if not consistent:
+        return columns
+    return [one._replace(metric=CONSISTENT + one.metric) for one in columns if one.metric != "rel"]
+
+
+def _empty(result: EvaluationResult, consistent: bool) -> Table:
+    form = ", consistent form" if consistent else ""
+    return Table(
+        title=f"{escape(result.edition_name)} (edition {result.edition_id[:12]}{form})",
+        title_justify="left",
+        caption=_caption(result),
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
 
 
 def _value(run: ModelRun, column: Column) -> float:

@@ -12,23 +12,18 @@ from ranks and, with the prefix ``cuts_``, from cut points fitted on other clust
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fashion_rq_bench.editions.edition import in_its_domain
 from fashion_rq_bench.editions.pool_relevance import judge
 from fashion_rq_bench.editions.pools import Collection, Pools
-from fashion_rq_bench.evaluation.score_units import (
-    ATTRIBUTE,
-    CONFUSION,
-    CONSISTENT,
-    CUTS,
-    TaskScores,
-    Units,
-)
+from fashion_rq_bench.evaluation.confusions import CONFUSION, confusions, pair_level
 from fashion_rq_bench.measures._ragged import Ragged
 from fashion_rq_bench.measures.classification import (
     class_sizes,
@@ -37,7 +32,7 @@ from fashion_rq_bench.measures.classification import (
     folds_of,
 )
 from fashion_rq_bench.measures.consistency import consistency
-from fashion_rq_bench.measures.ranking import ndcg, recall, score
+from fashion_rq_bench.measures.ranking import Mean, mean, ndcg, recall, score
 from fashion_rq_bench.relevance.attr_score import attr_scores, relevance
 from fashion_rq_bench.relevance.satisfaction import (
     ConsistentPools,
@@ -63,6 +58,10 @@ __all__ = [
 SCORING_VERSION = "2"
 """Raised whenever a figure may change; part of every model id."""
 
+CONSISTENT = "consistent_"
+CUTS = "cuts_"
+ATTRIBUTE = "attr_"
+
 MAIN_METRICS: Mapping[str, str] = {
     "ranking": "ndcg@10",
     "classification": "accuracy",
@@ -73,6 +72,62 @@ MAIN_METRICS: Mapping[str, str] = {
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Metrics over queries, or over paraphrase groups.
+
+    Attributes:
+        ids: (N,) query or group ids.
+        prefixes: (N,) their anchors' codes joined by "-".
+        values: metric to (N,) values, NaN where undefined.
+    """
+
+    ids: list[str]
+    prefixes: list[str]
+    values: dict[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskScores:
+    """What one model reached in one task."""
+
+    task: str
+    queries: Units
+    groups: Units
+
+    @classmethod
+    def from_rows(cls, task: str, table: pa.Table) -> TaskScores:
+        """Read back rows of ``schema.RESULTS`` of one model and task."""
+        units: tuple[dict[str, Floats], dict[str, Floats]] = ({}, {})
+        named: list[tuple[list[str], list[str]]] = [([], []), ([], [])]
+        for metric in pc.unique(table["metric"]).to_pylist():
+            rows = table.filter(pc.equal(table["metric"], metric))
+            side = int("consistency@" in metric)
+            units[side][metric] = rows["value"].to_numpy()
+            named[side] = (rows["query_id"].to_pylist(), rows["prefix"].to_pylist())
+        sides = [Units(*names, values) for names, values in zip(named, units, strict=True)]
+        return cls(task, *sides)
+
+    def means(self) -> dict[str, Mean]:
+        """Mean of every metric and over how many queries (or groups) it is.
+
+        T2's figures are over all pairs, from the summed confusion matrices. T1's ranking metrics
+        come, too, over the queries that express an attribute: ``ndcg@10_color``.
+        """
+        found = {
+            metric: mean(values)
+            for units in (self.queries, self.groups)
+            for metric, values in units.values.items()
+            if CONFUSION not in metric
+        }
+        if self.task == "classification":
+            for start in ("", CUTS, CONSISTENT):
+                found |= pair_level(self.queries.values, start)
+        if self.task == "ranking":
+            found |= _by_attribute(self.queries.values)
+        return found
 
 
 @in_its_domain
@@ -189,7 +244,7 @@ def _relevance(collection: Collection, rows: Ints, whole: _View, view: _View) ->
 
 def _classes(view: _View) -> dict[str, Floats]:
     """The main rule: classes filled by rank, as many of each as the pool holds."""
-    return _confusions(view, classes_by_rank(view.scores, class_sizes(view.grades)))
+    return confusions(view.grades, classes_by_rank(view.scores, class_sizes(view.grades)))
 
 
 _MEASURES: Mapping[str, Callable[[_View], dict[str, Floats]]] = {
@@ -205,21 +260,9 @@ def _classes_by_cuts(view: _View, pools: Pools) -> dict[str, Floats]:
     folds = folds_of(pools.prefixes)
     if len(np.unique(folds)) < 2:
         nothing = np.zeros((len(view.scores.values), len(GRADE_NAMES)))
-        return _confusions(view, nothing)
+        return confusions(view.grades, nothing)
     classes = classes_by_cuts(view.scores, view.grades, folds)
-    return _confusions(view, np.eye(len(GRADE_NAMES))[classes])
-
-
-def _confusions(view: _View, predicted: Floats) -> dict[str, Floats]:
-    """Accuracy and the 4 x 4 confusion matrix of every query."""
-    labels, query, count = view.grades.values, view.query_index, len(view.scores)
-    right = predicted[np.arange(len(labels)), labels]
-    found: dict[str, Floats] = {"accuracy": np.bincount(query, right, count) / view.scores.lengths}
-    for label, one in enumerate(GRADE_NAMES):
-        for prediction, other in enumerate(GRADE_NAMES):
-            part = np.where(labels == label, predicted[:, prediction], 0.0)
-            found[f"{CONFUSION}{one}_{other}"] = np.bincount(query, part, count).astype(float)
-    return found
+    return confusions(view.grades, np.eye(len(GRADE_NAMES))[classes])
 
 
 def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View) -> Units:
@@ -235,3 +278,12 @@ def _consistency(collection: Collection, pools: Pools, whole: _View, fair: _View
             by_group = dict(zip(found.groups, found.per_group, strict=True))
             values[f"{start}consistency@{k}"] = np.array([by_group.get(g, np.nan) for g in groups])
     return Units(groups, [prefix[group] for group in groups], values)
+
+
+def _by_attribute(values: dict[str, Floats]) -> dict[str, Mean]:
+    asked = {name: ~np.isnan(one) for name, one in values.items() if name.startswith(ATTRIBUTE)}
+    return {
+        f"{metric}_{name.removeprefix(ATTRIBUTE)}": mean(values[metric][rows])
+        for metric in ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
+        for name, rows in asked.items()
+    }

@@ -13,11 +13,9 @@ on its own: a scorer that cannot tell products apart gets what chance gives (:fu
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -34,13 +32,12 @@ from fashion_rq_bench.measures._ragged import (
     encode_ids,
     number_rows,
 )
-from fashion_rq_bench.relevance.intents import Intents, intents_array
+from fashion_rq_bench.measures._ties import Ties
+from fashion_rq_bench.schema.intents import Intents, intents_array
 
 __all__ = ["Consistency", "Relation", "chance", "consistency"]
 
 Floats = NDArray[np.float64]
-Hashes = NDArray[np.uint64]
-Mask = NDArray[np.bool_]
 Relation = Literal["all", "same_intent", "other_intent"]
 
 _RELATIONS = ("all", "same_intent", "other_intent")
@@ -87,7 +84,7 @@ def consistency(
         k: cut-off ≥ 1. A query with fewer candidates enters with all of them; one without any
             overlaps with nothing.
         query_ids: (queries,) ids for the tie-breaking hash; by default the positions.
-        seed: seed of the tie-breaking hash.
+        seed: of that hash.
         samples: tie orders to average over (seeds ``seed`` … ``seed + samples − 1``).
         intents: φ of each query, for ``relation``.
         relation: ``"all"`` pairs of a group; only those of ``"same_intent"``, true paraphrases; or
@@ -102,14 +99,10 @@ def consistency(
     names = _names(query_ids, len(rows))
     _check_options(k, samples, relation)
     labels, group_of = _number(groups, len(rows))
-    first, second = _pairs(group_of)
-    if relation != "all":
-        keys = _intent_keys(intents, len(rows))
-        keep = (keys[first] == keys[second]) == (relation == "same_intent")
-        first, second = first[keep], second[keep]
-    ties, overlaps = _Ties(names, products), np.zeros(len(first))
-    for one in range(seed, seed + samples):
-        overlaps += _jaccard(_top(rows, codes, k, ties, one), first, second)
+    first, second = _related(*_pairs(group_of), intents, len(rows), relation)
+    ties = Ties(names, products)
+    tops = (_top(rows, codes, k, ties, one) for one in range(seed, seed + samples))
+    overlaps = sum((_jaccard(top, first, second) for top in tops), np.zeros(len(first)))
     return _summarise(labels, group_of[first], overlaps / samples)
 
 
@@ -178,6 +171,17 @@ def _pairs(group_of: Ints) -> tuple[Ints, Ints]:
     return order[first], order[first + 1 + step]
 
 
+def _related(
+    first: Ints, second: Ints, intents: Intents | None, queries: int, relation: Relation
+) -> tuple[Ints, Ints]:
+    """Of pairs of queries those of a relation."""
+    if relation == "all":
+        return first, second
+    keys = _intent_keys(intents, queries)
+    keep = (keys[first] == keys[second]) == (relation == "same_intent")
+    return first[keep], second[keep]
+
+
 def _intent_keys(intents: Intents | None, queries: int) -> Ints:
     """A number for each query, equal where φ is."""
     if intents is None:
@@ -201,52 +205,7 @@ def _reading_key(reading: dict[str, Any]) -> str:
     return json.dumps(folded, sort_keys=True)
 
 
-def _hashes(texts: Iterable[str]) -> Hashes:
-    """64 bits of BLAKE2b for each text."""
-    digests = b"".join(
-        hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest() for text in texts
-    )
-    return np.frombuffer(digests, np.dtype("<u8")).astype(np.uint64)
-
-
-def _mix(query: Hashes, product: Hashes) -> Hashes:
-    """One hash from two (the finaliser of SplitMix64)."""
-    mixed = query ^ product
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-class _Ties:
-    """The random order of tied products; nothing is hashed before a tie is met."""
-
-    def __init__(self, names: list[str], products: pa.Array) -> None:
-        self._names, self._products = names, products
-        self._by_seed: dict[int, Hashes] = {}
-
-    @cached_property
-    def _product_hashes(self) -> Hashes:
-        return _hashes(map(str, self._products.to_pylist()))
-
-    def _query_hashes(self, seed: int) -> Hashes:
-        if seed not in self._by_seed:
-            self._by_seed = {seed: _hashes(f"{seed}\0{name}" for name in self._names)}
-        return self._by_seed[seed]
-
-    def keep(
-        self, within: Mask, scores: Floats, query: Ints, code: Ints, k: int, seed: int
-    ) -> Mask:
-        """Of more than k candidates per row the k best, ties in the order of their hashes."""
-        row, column = np.nonzero(within)
-        hashes = self._query_hashes(seed)[query[row]], self._product_hashes[code[row, column]]
-        order = np.lexsort((_mix(*hashes), -scores[row, column], row))
-        place = np.arange(len(row)) - np.searchsorted(row, row)
-        kept = np.zeros_like(within)
-        kept[row, column[order]] = place < k
-        return kept
-
-
-def _top(rows: Ragged, codes: Ragged, k: int, ties: _Ties, seed: int) -> Ints:
+def _top(rows: Ragged, codes: Ragged, k: int, ties: Ties, seed: int) -> Ints:
     """Codes of each query's top k products, (queries, ≤ k), in no order; −1 where fewer."""
     top = np.full((len(rows), min(k, int(rows.lengths.max()))), -1)
     for block in blocks(rows.offsets):

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 from mteb.models.model_meta import ModelMeta
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.evaluation.run import FLOOR, model_id
+from fashion_rq_bench.evaluation.outcome import FLOOR
+from fashion_rq_bench.evaluation.run import model_id
 from fashion_rq_bench.retrievers.base import Retriever
 
 __all__ = ["RetrieverModel", "is_floor"]

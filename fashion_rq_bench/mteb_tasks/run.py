@@ -26,7 +26,7 @@ from fashion_rq_bench.encoders.encoding import EncoderConfig
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.mteb_tasks.retriever_model import RetrieverModel
 from fashion_rq_bench.mteb_tasks.tasks import ALL_TASKS, TASKS, FashionRQRetrieval
-from fashion_rq_bench.retrievers.base import why_no_search
+from fashion_rq_bench.retrievers.base import Retriever, why_no_search
 from fashion_rq_bench.retrievers.registry import resolve
 from fashion_rq_bench.schema.tables import NAME, SPLIT
 from fashion_rq_bench.support.files import write_json
@@ -112,20 +112,12 @@ def run(
         EditionError: the edition is missing, damaged or of another schema version.
         ModelError: the model failed; finished tasks stay.
     """
-    wanted = _tasks(tasks)
     retriever = resolve(name, cache=out / "vectors", config=config)
-    model = RetrieverModel(retriever)
-    skipped = {}
-    if FashionRQRetrieval in wanted and (reason := why_no_search(retriever)):
-        wanted = [task for task in wanted if task is not FashionRQRetrieval]
-        skipped[FashionRQRetrieval.__name__] = reason
+    wanted, skipped = _runnable(_tasks(tasks), retriever)
     opened = edition if isinstance(edition, Edition) else Edition.open(edition or NAME)
     bound = [task(edition=opened.path) for task in wanted]
-    found: list[TaskResult] = []
-    if bound:
-        cache = ExactCache(out / "mteb")
-        result = mteb.evaluate(model, tasks=bound, cache=cache, show_progress_bar=False)
-        found = list(result.task_results)
+    model = RetrieverModel(retriever)
+    found = _evaluated(model, bound, out / "mteb")
     meta = model.mteb_model_meta
     subset = FashionRQRetrieval(edition=opened.path).hf_subsets[0]
     return MtebRun(
@@ -135,6 +127,26 @@ def run(
         main={task.metadata.name: task.metadata.main_score for task in bound},
         subset=subset,
         skipped=skipped,
+    )
+
+
+def _runnable(
+    tasks: list[type[Any]], retriever: Retriever
+) -> tuple[list[type[Any]], dict[str, str]]:
+    """The tasks that a retriever can do, and why it cannot do the others."""
+    reason = why_no_search(retriever)
+    if FashionRQRetrieval not in tasks or not reason:
+        return tasks, {}
+    left = [task for task in tasks if task is not FashionRQRetrieval]
+    return left, {FashionRQRetrieval.__name__: reason}
+
+
+def _evaluated(model: RetrieverModel, tasks: list[Any], folder: Path) -> list[TaskResult]:
+    if not tasks:
+        return []
+    cache = ExactCache(folder)
+    return list(
+        mteb.evaluate(model, tasks=tasks, cache=cache, show_progress_bar=False).task_results
     )
 
 

@@ -42,7 +42,7 @@ from mteb.types import PromptType
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.encoding import Role, Vectors, unit_rows
 from fashion_rq_bench.errors import ModelError
-from fashion_rq_bench.evaluation.run import pair_scores, search_catalog
+from fashion_rq_bench.evaluation.answers import pair_scores, search_catalog
 from fashion_rq_bench.evaluation.whole_catalog import queries_of
 from fashion_rq_bench.mteb_tasks.native import as_retriever
 from fashion_rq_bench.mteb_tasks.retriever_model import RetrieverModel

@@ -7,16 +7,14 @@ Out: HTML. It holds hidden ids and queries in the study's order, never a source;
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from fashion_rq_bench.people.page_frame import framed, scale_words
 from fashion_rq_bench.people.study_files import HIGHEST, LOWEST, RATINGS_FORMAT, SCALES, Study
 from fashion_rq_bench.support.files import write_text
 
 __all__ = ["rating_page", "write_rating_page"]
 
-_TEMPLATE = Path(__file__).parent / "static" / "rating_page.html"
-_PLACE = "{{STUDY}}"
 _WORDS = {
     "naturalness": ("How natural is it?", "very unnatural, scripted", "very natural"),
     "intent_clarity": ("How clear is what is wanted?", "very vague", "very clear, specific"),
@@ -25,21 +23,16 @@ _WORDS = {
 
 def rating_page(study: Study) -> str:
     """The page as HTML; a query's text can neither close the script nor become markup."""
-    scales = [
-        {"name": name, "title": _WORDS[name][0], "low": _WORDS[name][1], "high": _WORDS[name][2]}
-        for name in SCALES
-    ]
     items = zip(study.ids, study.queries, strict=True)
     content = {
         "format": RATINGS_FORMAT,
         "study": study.study_id,
         "lowest": LOWEST,
         "highest": HIGHEST,
-        "scales": scales,
+        "scales": scale_words({name: _WORDS[name] for name in SCALES}),
         "items": [{"id": hidden, "query": query} for hidden, query in items],
     }
-    data = json.dumps(content, ensure_ascii=True).replace("<", "\\u003c")
-    return _TEMPLATE.read_text(encoding="utf-8").replace(_PLACE, data)
+    return framed("rating", "study", content)
 
 
 def write_rating_page(study: Study, path: Path) -> None:

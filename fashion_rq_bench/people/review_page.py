@@ -7,7 +7,6 @@ Out: HTML: each query with items of its cluster, three scales and a comment. Ans
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from fashion_rq_bench.people.hand_review import (
@@ -18,12 +17,11 @@ from fashion_rq_bench.people.hand_review import (
     SCALES,
     Review,
 )
+from fashion_rq_bench.people.page_frame import framed, scale_words
 from fashion_rq_bench.support.files import write_text
 
 __all__ = ["review_page", "write_review_page"]
 
-_TEMPLATE = Path(__file__).parent / "static" / "review_page.html"
-_PLACE = "{{REVIEW}}"
 _WORDS = {
     "natural": ("How natural is the query?", "very unnatural, scripted", "very natural"),
     "clear": ("How clear is what is wanted?", "very vague", "very clear, specific"),
@@ -48,9 +46,7 @@ def review_page(review: Review) -> str:
         "edition": review.edition_id,
         "lowest": LOWEST,
         "highest": HIGHEST,
-        "scales": [
-            dict(zip(("title", "low", "high"), _WORDS[n], strict=True), name=n) for n in SCALES
-        ],
+        "scales": scale_words({name: _WORDS[name] for name in SCALES}),
         "columns": [_HEADINGS.get(name, name) for name in columns],
         "queries": [
             {
@@ -62,8 +58,7 @@ def review_page(review: Review) -> str:
             for one in review.queries
         ],
     }
-    data = json.dumps(content, ensure_ascii=True).replace("<", "\\u003c")
-    return _TEMPLATE.read_text(encoding="utf-8").replace(_PLACE, data)
+    return framed("review", "review", content)
 
 
 def _shown(value: object) -> str:

@@ -192,6 +192,11 @@ class Domain:
         return tuple(one.name for one in self.attributes if one.many)
 
     @cached_property
+    def single(self) -> tuple[str, ...]:
+        """Names of the attributes of which a query has one value at most."""
+        return tuple(one.name for one in self.attributes if not one.many)
+
+    @cached_property
     def by_name(self) -> Mapping[str, Attribute]:
         """The attributes by name."""
         return MappingProxyType({one.name: one for one in self.attributes})

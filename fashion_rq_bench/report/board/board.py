@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,26 +22,24 @@ from numpy.typing import NDArray
 from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.evaluation.home import at_home, embedder
-from fashion_rq_bench.evaluation.run import FLOOR, REFERENCE
-from fashion_rq_bench.evaluation.task_scores import CONSISTENT, CUTS, MAIN_METRICS
+from fashion_rq_bench.evaluation.outcome import FLOOR, REFERENCE
+from fashion_rq_bench.evaluation.task_scores import MAIN_METRICS
 from fashion_rq_bench.evaluation.whole_catalog import MAIN_METRIC, RETRIEVAL
-from fashion_rq_bench.measures.statistics import (
-    Differences,
-    Resampling,
-    differences,
-    interval,
-    resample,
+from fashion_rq_bench.report.board.measured import (
+    Measured,
+    Units,
+    cells_of,
+    mean_of,
+    pooled_of,
+    split,
 )
-from fashion_rq_bench.report.board.pooled import figures_of, is_pooled
-from fashion_rq_bench.schema.domain import domain
-from fashion_rq_bench.schema.grades import GRADE_NAMES
+from fashion_rq_bench.report.board.pooled import is_pooled
 from fashion_rq_bench.schema.tables import RESULTS, TASK_CONFIGS
 from fashion_rq_bench.support.files import read_parquet
 
 __all__ = ["Board", "Measured", "Scored", "at_home", "embedder", "read_board"]
 
 Floats = NDArray[np.float64]
-_CELLS = tuple(f"confusion_{one}_{other}" for one in GRADE_NAMES for other in GRADE_NAMES)
 _CATALOG = "full-catalog"
 
 
@@ -66,67 +63,6 @@ class Scored:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """One metric of all models of a board, models in the board's order.
-
-    Attributes:
-        values: (M, N) per query or group, NaN where undefined.
-        resampling: of the N units by cluster.
-        figures: (M,) what a table shows; NaN where nothing is defined.
-        draws: (B, M) bootstrap draws of the figures.
-        n, undefined: (M,) units with a value and without.
-        pooled: the figure comes from summed confusion matrices and is no mean of ``values``.
-    """
-
-    values: Floats
-    resampling: Resampling
-    figures: Floats
-    draws: Floats
-    n: NDArray[np.int64]
-    undefined: NDArray[np.int64]
-    pooled: bool
-
-    @cached_property
-    def interval(self) -> tuple[Floats, Floats]:
-        """Lower and upper ends of the 95% intervals, shape (M,) each."""
-        return interval(self.draws)
-
-    def differences(
-        self, pairs: Sequence[tuple[int, int]], *, by_cluster: bool = True
-    ) -> Differences:
-        """Compare models by position, see :func:`~measures.statistics.differences`."""
-        return differences(
-            self.values,
-            self.resampling,
-            pairs,
-            figures=(self.figures, self.draws) if self.pooled else None,
-            by_cluster=by_cluster,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Units:
-    """Values of one task over its queries, or over its paraphrase groups."""
-
-    ids: list[str]
-    prefixes: NDArray[np.str_]
-    values: dict[str, Floats]
-
-    @cached_property
-    def resampling(self) -> Resampling:
-        return resample(self.prefixes)
-
-    def offers(self, metric: str) -> bool:
-        """Whether it holds a metric, or all that the metric is computed from."""
-        base, attribute = _split(metric)
-        return (
-            metric in self.values
-            or {base, f"attr_{attribute}"} <= set(self.values)
-            or (is_pooled(metric) and _cells_of(metric)[0] in self.values)
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Board:
     """The results of one edition.
 
@@ -138,7 +74,7 @@ class Board:
 
     edition: Edition
     models: tuple[Scored, ...]
-    units: dict[str, tuple[_Units, ...]]
+    units: dict[str, tuple[Units, ...]]
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -228,63 +164,13 @@ class Board:
         if units is None:
             known = [name for name in self.metrics(task) if "confusion_" not in name]
             raise ConfigError(f"Task {task!r} has no such metric.", given=metric, allowed=known)
-        if is_pooled(metric) and _cells_of(metric)[0] in units.values:
-            return _pooled(units, metric, rows)
+        if is_pooled(metric) and cells_of(metric)[0] in units.values:
+            return pooled_of(units, metric, rows)
         if metric in units.values:
-            return _mean(units, units.values[metric], rows)
-        base, attribute = _split(metric)
+            return mean_of(units, units.values[metric], rows)
+        base, attribute = split(metric)
         asked = ~np.isnan(units.values[f"attr_{attribute}"])
-        return _mean(units, units.values[base], asked if rows is None else asked & rows)
-
-
-def _split(metric: str) -> tuple[str, str]:
-    """``ndcg@10_color`` as ndcg@10 and color; the attribute is empty if there is none."""
-    attribute = next((name for name in domain().names if metric.endswith(f"_{name}")), "")
-    return metric.removesuffix(f"_{attribute}"), attribute
-
-
-def _mean(units: _Units, values: Floats, rows: NDArray[np.bool_] | None) -> Measured:
-    """The mean over some units: a mask of them, for all models or by model."""
-    counted = np.ones_like(values, dtype=np.bool_)
-    if rows is not None:
-        counted &= rows
-    values = np.where(counted, values, np.nan)
-    n = (~np.isnan(values)).sum(axis=1)
-    figures = np.divide(np.nansum(values, axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
-    draws = units.resampling.means(values.T)
-    undefined = counted.sum(axis=1) - n
-    return Measured(values, units.resampling, figures, draws, n, undefined, pooled=False)
-
-
-def _form(metric: str) -> str:
-    return next((form for form in (CUTS, CONSISTENT) if metric.startswith(form)), "")
-
-
-def _cells_of(metric: str) -> list[str]:
-    return [_form(metric) + cell for cell in _CELLS]
-
-
-def _pooled(units: _Units, metric: str, rows: NDArray[np.bool_] | None) -> Measured:
-    """A figure from summed confusion matrices; ``values`` are accuracies of queries."""
-    start = _form(metric)
-    cells = np.stack([units.values[name] for name in _cells_of(metric)], axis=-1)  # (M, N, 16)
-    if rows is not None:
-        cells = np.where(rows[:, None], cells, 0.0)
-    name, (models, queries, size) = metric.removeprefix(start), cells.shape
-    flat = np.nan_to_num(cells).transpose(1, 0, 2).reshape(queries, models * size)
-    totals = units.resampling.totals(flat).reshape(-1, models, size)
-    n = (cells.sum(axis=-1) > 0).sum(axis=1)
-    accuracy = units.values[f"{start}accuracy"]
-    values = accuracy if name == "accuracy" else np.full_like(accuracy, np.nan)
-    return Measured(
-        values if rows is None else np.where(rows, values, np.nan),
-        units.resampling,
-        figures_of(name, np.nansum(cells, axis=1)),
-        figures_of(name, totals),
-        n,
-        queries - n,
-        pooled=True,
-    )
+        return mean_of(units, units.values[base], asked if rows is None else asked & rows)
 
 
 @in_its_domain
@@ -364,7 +250,7 @@ def _labelled(models: list[Scored]) -> tuple[Scored, ...]:
     )
 
 
-def _aligned(tables: Sequence[pa.Table], task: str) -> tuple[_Units, ...]:
+def _aligned(tables: Sequence[pa.Table], task: str) -> tuple[Units, ...]:
     """A task's values of all models, first over queries, then over groups where it has them."""
     rows = [table.filter(pc.equal(table["task"], task)) for table in tables]
     by_group = [pc.match_substring(one["metric"], "consistency@") for one in rows]
@@ -373,7 +259,7 @@ def _aligned(tables: Sequence[pa.Table], task: str) -> tuple[_Units, ...]:
     return tuple(_matrix(side) for side in sides if any(map(len, side)))
 
 
-def _matrix(tables: Sequence[pa.Table]) -> _Units:
+def _matrix(tables: Sequence[pa.Table]) -> Units:
     whole = pa.concat_tables(tables).combine_chunks()
     ids, metrics = (
         whole[name].combine_chunks().dictionary_encode() for name in ("query_id", "metric")
@@ -386,4 +272,4 @@ def _matrix(tables: Sequence[pa.Table]) -> _Units:
     first = np.unique(unit, return_index=True)[1]
     prefixes = np.asarray(whole["prefix"].take(pa.array(first)).to_pylist(), dtype=np.str_)
     by_metric = dict(zip(metrics.dictionary.to_pylist(), values, strict=True))
-    return _Units(ids.dictionary.to_pylist(), prefixes, by_metric)
+    return Units(ids.dictionary.to_pylist(), prefixes, by_metric)

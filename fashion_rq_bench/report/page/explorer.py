@@ -11,7 +11,6 @@ is equal is written once, so that thousands of queries fit into a page.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fashion_rq_bench.editions.pool_relevance import judge
-from fashion_rq_bench.editions.pools import Collection, Pools
-from fashion_rq_bench.errors import EditionError
+from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.evaluation.task_scores import MAIN_METRICS
 from fashion_rq_bench.relevance.pair_relevance import PairMatches
 from fashion_rq_bench.relevance.satisfaction import wish_thresholds
 from fashion_rq_bench.report.board.board import Board
 from fashion_rq_bench.report.page.data import title_of
+from fashion_rq_bench.report.page.pools import (
+    SharedPools,
+    dense_ranks,
+    pool_of,
+    pool_scores,
+    prepare,
+)
 from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["POOLS", "chosen_queries", "dense_ranks", "explorer", "pool_scores", "wish_states"]
@@ -38,7 +43,6 @@ POOLS = ("ranking", "sibling")
 _SHOWN_METRICS = tuple(
     (task, MAIN_METRICS[task]) for task in ("ranking", "classification", "sibling")
 )
-_FIRST = ord("A")
 _PRODUCT_VALUES: Mapping[str, tuple[str, ...]] = {
     "product_type": ("article_type", "sub_category", "master_category"),
     "gender": ("gender",),
@@ -52,16 +56,6 @@ _PRODUCT_VALUES: Mapping[str, tuple[str, ...]] = {
     "style_tags": ("style",),
 }
 """Columns of a product in which an attribute is looked up; the first with a value is shown."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Pool:
-    """One task's pools with every model's ranks, ready to be cut up by query."""
-
-    pools: Pools
-    place: dict[str, int]
-    ranks: list[str]
-    pairs: Ints
 
 
 def explorer(
@@ -78,14 +72,32 @@ def explorer(
     Raises:
         EditionError: a ranking lacks a pair of the edition.
     """
-    pairs, judged = collection.pairs, judge(collection)
     kept = chosen_queries(_prefixes(collection), max_queries)
-    pools = {task: _prepare(collection, task, rankings) for task in POOLS}
+    shared = SharedPools()
+    queries = _queries(collection, board, rankings, kept, shared)
+    return {
+        "total": len(collection.pairs.query_ids),
+        "attributes": list(domain().names),
+        "metrics": [{"task": task, "title": title_of(metric)} for task, metric in _SHOWN_METRICS],
+        "queries": queries,
+        "pools": shared.pools,
+        "products": _products(collection, shared.products),
+    }
+
+
+def _queries(
+    collection: Collection,
+    board: Board,
+    rankings: Sequence[pa.Table],
+    kept: Ints,
+    shared: SharedPools,
+) -> list[dict[str, Any]]:
+    """The kept queries with their intents, figures and pools; ``shared`` takes what they show."""
+    pairs, judged = collection.pairs, judge(collection)
+    pools = {task: prepare(collection, task, rankings) for task in POOLS}
     states, percent = wish_states(judged.matches), _percent(judged.matches.match)
     match = {"states": states, "percent": percent, "rel": _percent(judged.matches.rel)}
-    shared = _Shared()
-    figures = _figures(collection, board)
-    details = _details(collection)
+    figures, details = _figures(collection, board), _details(collection)
     queries = []
     for row in kept.tolist():
         query_id = pairs.query_ids[row]
@@ -98,20 +110,13 @@ def explorer(
                 "asked": asked.tolist(),
                 "figures": figures[row],
                 "pools": {
-                    task: _pool_of(one, query_id, asked, match, shared)
+                    task: pool_of(one, query_id, asked, match, shared)
                     for task, one in pools.items()
                     if query_id in one.place
                 },
             }
         )
-    return {
-        "total": len(pairs.query_ids),
-        "attributes": list(domain().names),
-        "metrics": [{"task": task, "title": title_of(metric)} for task, metric in _SHOWN_METRICS],
-        "queries": queries,
-        "pools": shared.pools,
-        "products": _products(collection, shared.products),
-    }
+    return queries
 
 
 def chosen_queries(prefixes: Sequence[str], limit: int) -> Ints:
@@ -128,52 +133,6 @@ def chosen_queries(prefixes: Sequence[str], limit: int) -> Ints:
     return found
 
 
-def pool_scores(pools: Pools, product_ids: pa.Array, ranking: pa.Table) -> Floats:
-    """A stored ranking's scores in the order of the pools' rows, shape (M,).
-
-    Args:
-        pools: one task's.
-        product_ids: (N,) the corpus.
-        ranking: rows of ``schema.RANKINGS``, of any tasks, in any order.
-
-    Raises:
-        EditionError: the ranking lacks a pair of the pools.
-    """
-    rows = ranking.filter(pc.equal(ranking["task"], pools.task))
-    query = pc.index_in(rows["query_id"], value_set=pa.array(pools.query_ids, pa.string()))
-    product = pc.index_in(rows["product_id"], value_set=product_ids)
-    known = pc.and_(query.is_valid(), product.is_valid())
-    size = len(product_ids)
-    given = _numbers(query.filter(known)) * size + _numbers(product.filter(known))
-    wanted = pools.query_index * size + pools.product_index
-    order = np.argsort(given, kind="stable")
-    place = np.minimum(np.searchsorted(given[order], wanted), max(len(given) - 1, 0))
-    if not len(given) or not np.array_equal(given[order][place], wanted):
-        raise EditionError(
-            f"A ranking of the task {pools.task!r} lacks pairs of the edition.",
-            given=rows["model"][0].as_py() if len(rows) else None,
-            fix="Delete its files from the results folder and evaluate the model again.",
-        )
-    scores: Floats = rows["score"].filter(known).to_numpy()[order][place]
-    return scores
-
-
-def dense_ranks(query_index: Ints, scores: Floats) -> Ints:
-    """Ranks 0, 1, … of each query's products by falling score; equal scores share a rank. (M,)."""
-    order = np.lexsort((-scores, query_index))
-    owner, ranked = query_index[order], scores[order]
-    first = np.r_[True, owner[1:] != owner[:-1]][: len(order)]
-    steps = np.cumsum(first | np.r_[True, ranked[1:] != ranked[:-1]][: len(order)])
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = steps - steps[np.flatnonzero(first)][np.cumsum(first) - 1]
-    return ranks
-
-
-def _numbers(column: pa.ChunkedArray) -> Ints:
-    found: Ints = column.to_numpy().astype(np.int64)
-    return found
-
-
 def _prefixes(collection: Collection) -> list[str]:
     known = {
         query_id: prefix
@@ -181,21 +140,6 @@ def _prefixes(collection: Collection) -> list[str]:
         for query_id, prefix in zip(pools.query_ids, pools.prefixes, strict=True)
     }
     return [known[query_id] for query_id in collection.pairs.query_ids]
-
-
-def _prepare(collection: Collection, task: str, rankings: Sequence[pa.Table]) -> _Pool:
-    pools = collection.task(task)
-    ranks = [
-        dense_ranks(pools.query_index, pool_scores(pools, collection.product_ids, one))
-        for one in rankings
-    ]
-    place = {query_id: row for row, query_id in enumerate(pools.query_ids)}
-    return _Pool(pools, place, [_letters(one) for one in ranks], collection.pairs.rows[task])
-
-
-def _letters(ranks: Ints) -> str:
-    """One character per rank: A is 0."""
-    return (ranks + _FIRST).astype("<u4").tobytes().decode("utf-32-le")
 
 
 def wish_states(matches: PairMatches) -> NDArray[np.bytes_]:
@@ -212,51 +156,6 @@ def wish_states(matches: PairMatches) -> NDArray[np.bytes_]:
 def _percent(values: Floats) -> Ints:
     """Hundredths; -1 where undefined."""
     return np.where(np.isnan(values), -1, np.rint(100 * np.nan_to_num(values))).astype(np.int64)
-
-
-def _pool_of(
-    one: _Pool,
-    query_id: str,
-    asked: Ints,
-    match: Mapping[str, NDArray[Any]],
-    shared: _Shared,
-) -> dict[str, Any]:
-    """One query's pool: which, the matches by expressed attribute, and each model's ranks."""
-    row = one.place[query_id]
-    part = slice(int(one.pools.offsets[row]), int(one.pools.offsets[row + 1]))
-    pairs = one.pairs[part]
-    return {
-        "pool": shared.add(one.pools.product_index[part], one.pools.grades[part]),
-        "states": [match["states"][pairs, column].tobytes().decode() for column in asked],
-        "match": match["percent"][pairs][:, asked].T.tolist(),
-        "rel": match["rel"][pairs].tolist(),
-        "ranks": [ranks[part] for ranks in one.ranks],
-    }
-
-
-class _Shared:
-    """Pools and products, each once, in order of first use."""
-
-    def __init__(self) -> None:
-        self.pools: list[dict[str, Any]] = []
-        self.products: list[int] = []
-        self._pool_place: dict[bytes, int] = {}
-        self._product_place: dict[int, int] = {}
-
-    def add(self, products: Ints, grades: NDArray[np.int8]) -> int:
-        """Place of a pool."""
-        key = products.tobytes() + grades.tobytes()
-        if key not in self._pool_place:
-            self._pool_place[key] = len(self.pools)
-            places = [self._add_product(product) for product in products.tolist()]
-            self.pools.append({"products": places, "grades": grades.tolist()})
-        return self._pool_place[key]
-
-    def _add_product(self, product: int) -> int:
-        if product not in self._product_place:
-            self._product_place[product] = len(self.products)
-            self.products.append(product)
-        return self._product_place[product]
 
 
 def _figures(collection: Collection, board: Board) -> list[list[list[int | None]]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fashion_rq_bench import __version__
+from fashion_rq_bench._version import __version__
 from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.errors import ConfigError, InputError

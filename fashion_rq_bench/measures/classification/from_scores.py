@@ -1,26 +1,12 @@
-"""Relevance classification (task 2): from scores to classes, and how right the classes are.
+"""From scores to classes, by rank and by cut points (paper, section 5, task 2).
 
-In:  labels and predicted classes of (query, product) pairs; or scores, for models that give none.
-Out: :class:`Report` (accuracy, macro-F1, per-class figures, confusion, ordinal error), and classes
-     from scores by two rules.
-
-Implements the paper's task 2 (sections 4 and 5): accuracy and macro-F1 over the four grades.
-
-Embedders give scores, not classes, so classes are read off them by
-
-- :func:`classes_by_rank`: within each query's pool the best scores get the highest class, as many
-  of each class as the pool holds. Tied products share: each gets every class with the share of the
-  tie's ranks that the class takes. The result is a distribution per pair, and the report its exact
-  expectation over random tie orders (the number of predictions per class is fixed, so that F1,
-  too, is linear in the confusion matrix).
-- :func:`classes_by_cuts`: one cut point between each two neighbouring classes, the same for all
-  queries, chosen for accuracy on other folds.
+In:  scores of pools, the size of each class in each pool; or the labels of other folds.
+Out: classes, or probabilities of classes where scores are tied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,104 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import MetricInputError
 from fashion_rq_bench.measures._ragged import (
-    Array,
     Ints,
     Ragged,
     blocks,
     check_same_rows,
     number_rows,
 )
+from fashion_rq_bench.measures.classification.report import checked_classes
 from fashion_rq_bench.measures.ranked._ranks import count_above_and_tied
 from fashion_rq_bench.schema.grades import GRADE_NAMES
 
-__all__ = [
-    "Report",
-    "class_sizes",
-    "classes_by_cuts",
-    "classes_by_rank",
-    "classification_report",
-    "fit_cuts",
-    "folds_of",
-    "report_from_confusion",
-]
+__all__ = ["class_sizes", "classes_by_cuts", "classes_by_rank", "fit_cuts", "folds_of"]
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """How right predicted classes are; an expectation where predictions are distributions.
-
-    Attributes:
-        n: number of pairs.
-        confusion: (classes, classes) pairs by label (row) and prediction (column).
-        accuracy: share of pairs whose class is right, in [0, 1].
-        macro_f1: mean F1 over the classes that occur as label or prediction, in [0, 1].
-        ordinal_error: mean absolute distance between label and prediction, in grades.
-        precision: (classes,) NaN for a class that is never predicted.
-        recall: (classes,) NaN for a class without labels.
-        f1: (classes,) NaN for a class that occurs as neither.
-        support: (classes,) pairs with that label.
-    """
-
-    n: int
-    confusion: Floats
-    accuracy: float
-    macro_f1: float
-    ordinal_error: float
-    precision: Floats
-    recall: Floats
-    f1: Floats
-    support: Floats
-
-
-def classification_report(
-    labels: ArrayLike, predictions: ArrayLike, n_classes: int = len(GRADE_NAMES)
-) -> Report:
-    """Compare predicted classes with labels (paper, section 5, task 2).
-
-    Args:
-        labels: (pairs,) classes 0 … n_classes − 1; here a class is its grade.
-        predictions: (pairs,) classes, or (pairs, n_classes) probabilities that sum to 1 per pair.
-        n_classes: number of classes.
-
-    Raises:
-        MetricInputError: no pairs, unequal lengths, a class out of range, a row not summing to 1.
-    """
-    truth = _classes(labels, "labels", n_classes)
-    predicted = np.asarray(predictions)
-    if len(predicted) != len(truth):
-        raise MetricInputError(
-            "labels and predictions must be equally long.",
-            given=f"{len(truth)} labels, {len(predicted)} predictions",
-        )
-    if predicted.ndim == 2:
-        _check_probabilities(predicted, n_classes)
-        columns = [np.bincount(truth, column, minlength=n_classes) for column in predicted.T]
-        return report_from_confusion(np.stack(columns, axis=1))
-    guess = _classes(predicted, "predictions", n_classes)
-    counts = np.bincount(truth * n_classes + guess, minlength=n_classes**2)
-    return report_from_confusion(counts.reshape(n_classes, n_classes).astype(np.float64))
-
-
-def report_from_confusion(confusion: Floats) -> Report:
-    """The report on a (classes, classes) confusion matrix, rows labels, columns predictions."""
-    total = float(confusion.sum())
-    support, predicted, right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
-    f1 = _divide(2 * right, support + predicted)
-    grades = np.arange(len(confusion))
-    distance = np.abs(grades[:, None] - grades)
-    return Report(
-        n=round(total),
-        confusion=confusion,
-        accuracy=float(right.sum() / total),
-        macro_f1=float(np.nanmean(f1)),
-        ordinal_error=float((confusion * distance).sum() / total),
-        precision=_divide(right, predicted),
-        recall=_divide(right, support),
-        f1=f1,
-        support=support,
-    )
 
 
 def class_sizes(labels: Any, n_classes: int = len(GRADE_NAMES)) -> Ints:
@@ -136,7 +37,7 @@ def class_sizes(labels: Any, n_classes: int = len(GRADE_NAMES)) -> Ints:
         labels: classes, one row per query (2-D, lists, or Arrow lists).
     """
     rows = number_rows(labels, "labels", minimum=0)
-    classes = _classes(rows.values, "labels", n_classes)
+    classes = checked_classes(rows.values, "labels", n_classes)
     counts = np.bincount(rows.row_numbers() * n_classes + classes, minlength=len(rows) * n_classes)
     return counts.reshape(len(rows), n_classes)
 
@@ -190,7 +91,7 @@ def classes_by_cuts(
     """
     rows, label_rows = number_rows(scores, "scores"), number_rows(labels, "labels", minimum=0)
     check_same_rows(rows, label_rows, "labels")
-    truth = _classes(label_rows.values, "labels", n_classes)
+    truth = checked_classes(label_rows.values, "labels", n_classes)
     fold = np.asarray(folds)
     if fold.shape != (len(rows),) or len(np.unique(fold)) < 2:
         raise MetricInputError(
@@ -223,7 +124,7 @@ def fit_cuts(scores: ArrayLike, labels: ArrayLike, n_classes: int = len(GRADE_NA
         (n_classes − 1,) ascending cuts, midway between neighbouring scores (±inf: beyond them);
         of equally good cuts the lowest.
     """
-    values, truth = np.asarray(scores, np.float64), _classes(labels, "labels", n_classes)
+    values, truth = np.asarray(scores, np.float64), checked_classes(labels, "labels", n_classes)
     distinct, place = np.unique(values, return_inverse=True)
     counts = np.bincount(place * n_classes + truth, minlength=len(distinct) * n_classes)
     below = np.vstack([np.zeros(n_classes), np.cumsum(counts.reshape(-1, n_classes), axis=0)])
@@ -287,39 +188,6 @@ def _above_and_tied(rows: Ragged) -> tuple[Ints, Ints]:
     return above, tied
 
 
-def _classes(values: ArrayLike, name: str, n_classes: int) -> Ints:
-    array: Array = np.asarray(values)
-    if array.ndim != 1 or not len(array):
-        raise MetricInputError(
-            f"{name} must be a list of classes and not empty.", given=f"shape {array.shape}"
-        )
-    whole, wrong = np.zeros(len(array), np.int64), np.ones(len(array), np.bool_)
-    if array.dtype.kind in "iubf":
-        with np.errstate(invalid="ignore"):
-            whole = array.astype(np.int64)
-        wrong = (whole != array) | (whole < 0) | (whole >= n_classes)
-    if wrong.any():
-        raise MetricInputError(
-            f"{name} must be whole numbers from 0 to {n_classes - 1}; number {wrong.argmax()} of "
-            "them is not.",
-            given=array[wrong.argmax()],
-        )
-    return whole
-
-
-def _check_probabilities(predicted: Array, n_classes: int) -> None:
-    if predicted.shape[1] != n_classes:
-        raise MetricInputError(
-            f"predictions must have {n_classes} columns.", given=f"shape {predicted.shape}"
-        )
-    bad = ~(np.abs(predicted.sum(axis=1) - 1.0) < 1e-6) | (predicted < 0).any(axis=1)
-    if bad.any():
-        raise MetricInputError(
-            f"The probabilities of pair {int(bad.argmax())} must not be negative and sum to 1.",
-            given=predicted[bad.argmax()].tolist(),
-        )
-
-
 def _checked_sizes(sizes: ArrayLike) -> Ints:
     array = np.asarray(sizes)
     if array.ndim != 2 or array.dtype.kind not in "iu" or (array < 0).any():
@@ -327,9 +195,3 @@ def _checked_sizes(sizes: ArrayLike) -> Ints:
             "sizes must be a (queries, classes) array of counts.", given=f"shape {array.shape}"
         )
     return array.astype(np.int64)
-
-
-def _divide(part: Floats, whole: Floats) -> Floats:
-    result: Floats = np.full(len(part), np.nan)
-    np.divide(part, whole, out=result, where=whole > 0)
-    return result
