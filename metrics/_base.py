@@ -9,7 +9,7 @@ imported by them only, since importing ``evaluate`` takes seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import datasets
@@ -93,7 +93,14 @@ class ValidatedMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no
 
 
 class RankingMetric(ValidatedMetric):
-    """A metric over scores and grades, one list of each per query."""
+    """A metric over scores and grades, one list of each per query.
+
+    Attributes:
+        values: predictions, references and the metric's own options to one value per query, by
+            name.
+    """
+
+    values: Callable[..., Mapping[str, NDArray[np.float64]]]
 
     features_of_input = datasets.Features(
         {
@@ -108,12 +115,6 @@ class RankingMetric(ValidatedMetric):
         grades = number_rows(references, "references", minimum=0)
         check_same_rows(scores, grades, "references")
         return _lists(scores), _lists(grades)
-
-    def values(
-        self, predictions: list[Any], references: list[Any], **options: Any
-    ) -> Mapping[str, NDArray[np.float64]]:
-        """Name to one value per query."""
-        raise NotImplementedError
 
     def _compute(
         self,

@@ -12,7 +12,6 @@ section 4.
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections.abc import Mapping
@@ -25,10 +24,11 @@ from fashion_rq_bench._version import __version__
 from fashion_rq_bench.builders.edition.card import render_card
 from fashion_rq_bench.builders.edition.checks import check_tables
 from fashion_rq_bench.builders.edition.croissant import croissant
+from fashion_rq_bench.editions.carried_domain import carried_domain
 from fashion_rq_bench.editions.contents import content_id
 from fashion_rq_bench.editions.edition import CATALOG_REPORT, MANIFEST, REPORT, is_inside
 from fashion_rq_bench.errors import BuildError, EditionError
-from fashion_rq_bench.schema.domain import DEFAULT, domain, load_domain
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import CONFIGS, SCHEMA_VERSION, SPLIT
 from fashion_rq_bench.support.files import (
     file_sha256,
@@ -119,7 +119,7 @@ def _manifest(
     config: Mapping[str, Any],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
-    carried = _carried_domain()
+    carried = carried_domain()
     identity = {key: provenance.get(key) for key in ("encoder", "relevance")}
     identity |= {"domain": domain().digest} if carried else {}
     return {
@@ -136,18 +136,6 @@ def _manifest(
         "provenance": dict(provenance),
         **carried,
     }
-
-
-def _carried_domain() -> dict[str, Any]:
-    """The domain in force as an edition carries it; nothing of fashion, which every reader has.
-
-    Its source is a string, for the order of its tables is part of it.
-    """
-    one = domain()
-    if one.digest == load_domain(DEFAULT).digest:
-        return {}
-    source = json.dumps(dict(one.source), ensure_ascii=False, default=str)
-    return {"domain": {"name": one.name, "source": source}}
 
 
 def _config_entry(config: str, table: pa.Table) -> dict[str, Any]:

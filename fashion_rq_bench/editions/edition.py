@@ -12,20 +12,20 @@ schemas stand in ``schema.py``.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import wraps
 from pathlib import Path, PurePosixPath
 from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 
+from fashion_rq_bench.editions.carried_domain import declared_domain
 from fashion_rq_bench.editions.contents import content_id
 from fashion_rq_bench.errors import ConfigError, EditionError
 from fashion_rq_bench.schema.attributes import Domain
-from fashion_rq_bench.schema.domain import DEFAULT, domain, load_domain, parse_domain, using
+from fashion_rq_bench.schema.domain import domain, using
 from fashion_rq_bench.schema.tables import CONFIGS, NAME, SCHEMA_VERSION, schema_of
 from fashion_rq_bench.support.files import file_sha256, read_json, read_parquet
 
@@ -35,7 +35,6 @@ __all__ = [
     "MANIFEST",
     "REPORT",
     "Edition",
-    "declared_domain",
     "in_its_domain",
     "is_inside",
     "locate",
@@ -255,22 +254,6 @@ def in_its_domain(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **named)
 
     return call
-
-
-def declared_domain(manifest: Mapping[str, Any]) -> Domain:
-    """The domain that a manifest holds, fashion where it holds none.
-
-    Raises:
-        ConfigError: what it holds is no domain.
-    """
-    found = manifest.get("domain")
-    return _parsed(found["name"], found["source"]) if found else load_domain(DEFAULT)
-
-
-@cache
-def _parsed(name: str, source: str) -> Domain:
-    """One object per domain, so that what is kept per domain is kept once."""
-    return parse_domain(json.loads(source), Path(name))
 
 
 def _selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:

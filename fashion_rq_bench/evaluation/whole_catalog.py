@@ -140,7 +140,7 @@ def score_catalog(collection: Collection, found: Found) -> TaskScores:
             those beyond the first 100 are not looked at.
 
     Raises:
-        MissingDependencyError, ModelError: see ``judgements.match_any``.
+        MissingDependencyError, ModelError: see ``pool_relevance.match_any``.
     """
     whole, counts = _ranked(collection, found), relevant_counts(collection)
     ideal = _ideal(counts)

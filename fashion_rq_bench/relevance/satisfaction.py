@@ -183,10 +183,9 @@ def consistent_pools(
         out = np.bincount(keys, weights=out & (tiers < best))[keys] > 0
     keep = ~(out & (tiers < best))
     owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    kept = np.bincount(owner[keep], minlength=len(bounds) - 1)
     return ConsistentPools(
         rows=np.flatnonzero(keep),
-        offsets=np.concatenate([[0], np.cumsum(kept)]),
+        offsets=np.concatenate([[0], np.cumsum(keep)])[bounds],
         left_out=int((~keep).sum()),
         trivial=_one_tier(tiers[keep], owner[keep], len(bounds) - 1),
     )

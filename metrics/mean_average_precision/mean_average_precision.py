@@ -58,7 +58,7 @@ class MeanAveragePrecision(base.RankingMetric):
         ids: Any = None,
         ideal: Any = None,
     ) -> dict[str, NDArray[np.float64]]:
-        """See :meth:`RankingMetric.values`."""
+        """One value per query, by name."""
         cutoffs = [k] if k is None or isinstance(k, int) else list(k)
         values = {}
         for cutoff in cutoffs:

@@ -56,7 +56,7 @@ class RecallAtK(base.RankingMetric):
         ids: Any = None,
         ideal: Any = None,
     ) -> dict[str, NDArray[np.float64]]:
-        """See :meth:`RankingMetric.values`."""
+        """One value per query, by name."""
         return ranking.score(
             predictions,
             references,

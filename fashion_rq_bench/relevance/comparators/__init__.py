@@ -114,10 +114,7 @@ def match_attribute(
     out = np.full(len(pairs), NEUTRAL)
     known = np.flatnonzero(source != MISSING)
     out[known] = best_over_values(
-        query.values,
-        product.values,
-        left[known],
-        right[known],
+        *(query.values, product.values, left[known], right[known]),
         lambda one, two: _checked(comparator.scores(one, two, similarity, config), similarity),
     )
     return out[inverse], source[inverse]
