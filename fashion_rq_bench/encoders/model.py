@@ -6,11 +6,13 @@ Out: a base class for retrievers that run a sentence-transformers model, loaded 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from fashion_rq_bench.encoders.assemble import assemble
 from fashion_rq_bench.encoders.encoding import EncoderConfig, Role, model_errors
@@ -18,6 +20,7 @@ from fashion_rq_bench.encoders.loading import Located, locate
 from fashion_rq_bench.encoders.names import Target
 from fashion_rq_bench.encoders.sentence import settings_key
 from fashion_rq_bench.encoders.tokens import count_tokens
+from fashion_rq_bench.encoders.vectors import Ints, Item, encode_rows
 
 __all__ = ["ModelRetriever"]
 
@@ -59,6 +62,18 @@ class ModelRetriever:
     def count_tokens(self, items: Sequence[str] | Sequence[tuple[str, str]]) -> float:
         """Tokens that the model reads of items, after truncation; NaN without a tokenizer."""
         return count_tokens(self._model, items)
+
+    def rows(
+        self,
+        items: Sequence[Item],
+        role: str,
+        encode: Callable[[list[Item]], pa.Table],
+        leading: Sequence[Item] = (),
+    ) -> tuple[list[pa.Table], Ints]:
+        """The model's rows for items, kept, see :func:`~encoders.vectors.encode_rows`."""
+        return encode_rows(
+            items, encode, self.identity, role, cache=self.cache, leading=leading, counter=self
+        )
 
     def encode(self, texts: list[str], role: Role, **form: bool) -> Any:
         """What the model makes of texts, with the role's prompt.

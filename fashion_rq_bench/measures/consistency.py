@@ -83,8 +83,7 @@ def consistency(
         groups: (queries,) label of each query's group.
         k: cut-off ≥ 1. A query with fewer candidates enters with all of them; one without any
             overlaps with nothing.
-        query_ids: (queries,) ids for the tie-breaking hash; by default the positions.
-        seed: of that hash.
+        query_ids, seed: of the tie-breaking hash; (queries,) ids, by default the positions.
         samples: tie orders to average over (seeds ``seed`` … ``seed + samples − 1``).
         intents: φ of each query, for ``relation``.
         relation: ``"all"`` pairs of a group; only those of ``"same_intent"``, true paraphrases; or

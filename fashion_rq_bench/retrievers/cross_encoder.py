@@ -15,7 +15,6 @@ import pyarrow as pa
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.encoding import model_errors
 from fashion_rq_bench.encoders.model import ModelRetriever
-from fashion_rq_bench.encoders.vectors import encode_rows
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.retrievers.base import Scores
 from fashion_rq_bench.retrievers.texts import pool_texts
@@ -40,9 +39,7 @@ class Cross(ModelRetriever):
             (pairs.queries[query], texts[text])
             for query, text in zip(pairs.query_index.tolist(), text_of.tolist(), strict=True)
         ]
-        shards, place = encode_rows(
-            items, self._predict, self.identity, "pair", cache=self.cache, counter=self
-        )
+        shards, place = self.rows(items, "pair", self._predict)
         scores: Scores = pa.concat_tables(shards)["score"].to_numpy()[place]
         return scores
 

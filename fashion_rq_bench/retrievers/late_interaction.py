@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.encoding import Role, Vectors
 from fashion_rq_bench.encoders.model import ModelRetriever
-from fashion_rq_bench.encoders.vectors import encode_rows
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.retrievers.base import Found, Scores
 from fashion_rq_bench.retrievers.block_search import search_blocks
@@ -89,15 +88,7 @@ class LateInteraction(ModelRetriever):
     def _vectors(
         self, texts: Sequence[str], role: Role, leading: Sequence[str] = ()
     ) -> TokenVectors:
-        shards, place = encode_rows(
-            texts,
-            lambda part: self._encode(part, role),
-            self.identity,
-            role,
-            cache=self.cache,
-            leading=leading,
-            counter=self,
-        )
+        shards, place = self.rows(texts, role, lambda part: self._encode(part, role), leading)
         widths = {shard["tokens"].type.value_type.list_size for shard in shards}
         if len(widths) > 1:
             raise ModelError(f"{self.name} gave vectors of different lengths.", given=widths)

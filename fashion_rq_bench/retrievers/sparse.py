@@ -17,7 +17,6 @@ from scipy import sparse
 from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.encoding import Role
 from fashion_rq_bench.encoders.model import ModelRetriever
-from fashion_rq_bench.encoders.vectors import encode_rows
 from fashion_rq_bench.errors import ModelError
 from fashion_rq_bench.retrievers.base import Found, Scores
 from fashion_rq_bench.retrievers.dot_search import top_k_dot
@@ -51,15 +50,7 @@ class Sparse(ModelRetriever):
 
     def _weights(self, texts: Sequence[str], role: Role, leading: Sequence[str] = ()) -> Any:
         """(N, V) CSR array of texts' weights."""
-        shards, place = encode_rows(
-            texts,
-            lambda part: self._encode(part, role),
-            self.identity,
-            role,
-            cache=self.cache,
-            leading=leading,
-            counter=self,
-        )
+        shards, place = self.rows(texts, role, lambda part: self._encode(part, role), leading)
         table = pa.concat_tables(shards).combine_chunks()
         lists = table["terms"].combine_chunks()
         terms, weights = lists.flatten(), table["weights"].combine_chunks().flatten()
