@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,61 +20,15 @@ from fashion_rq_bench.builders.queries.check.revision import settle
 from fashion_rq_bench.builders.queries.check.verify import Verifier, VerifyConfig
 from fashion_rq_bench.builders.queries.grammar.drafts import Draft, DraftRule, Writer, queries_table
 from fashion_rq_bench.builders.queries.say.candidate_wishes import wish_incidence
-from fashion_rq_bench.builders.queries.say.evidence import read_evidence
+from fashion_rq_bench.builders.queries.say.evidence import Evidence, read_evidence
 from fashion_rq_bench.builders.queries.say.planning import Planner
+from fashion_rq_bench.builders.queries.say.query_config import QueryConfig
 from fashion_rq_bench.builders.queries.say.wish_sets import PrefixIndex
-from fashion_rq_bench.errors import ConfigError, InputError
+from fashion_rq_bench.errors import InputError
 from fashion_rq_bench.support.progress import track
 from fashion_rq_bench.words.vocabulary import fold
 
 __all__ = ["QueryConfig", "QueryResult", "generate"]
-
-
-@dataclass(frozen=True)
-class QueryConfig:
-    """Knobs of the queries stage.
-
-    Attributes:
-        generator: "grammar", offline and deterministic, or "llm" (docs/language-models.md).
-        seed: seed of every choice.
-        min_queries, max_queries: queries drafted per cluster; leaves get ``min_queries`` to
-            ``min_queries + 2``, higher clusters as many as their product types need.
-        least_queries: queries a cluster keeps even if the verifier objects, the best of them.
-        min_words, max_words: length of a query.
-        noise: share of the queries typed in haste (see ``noise.py``), labelled in ``source``.
-        check: run the verifier, revise what fails once, and drop what fails again.
-    """
-
-    generator: Literal["grammar", "llm"] = "grammar"
-    seed: int = 0
-    min_queries: int = 6
-    max_queries: int = 12
-    least_queries: int = 2
-    min_words: int = 3
-    max_words: int = 26
-    noise: float = 0.0
-    check: bool = True
-
-    def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ConfigError("queries.seed must not be negative.", given=self.seed)
-        if not 1 <= self.min_queries <= self.max_queries:
-            raise ConfigError(
-                "queries.min_queries and max_queries must be a rising pair from 1.",
-                given=(self.min_queries, self.max_queries),
-            )
-        if not 0 <= self.least_queries <= self.min_queries:
-            raise ConfigError(
-                "queries.least_queries must be between 0 and queries.min_queries.",
-                given=self.least_queries,
-            )
-        if not 0 <= self.noise <= 1:
-            raise ConfigError("queries.noise is a share.", given=self.noise, allowed=["0 to 1"])
-        if not 1 <= self.min_words <= self.max_words:
-            raise ConfigError(
-                "queries.min_words and max_words must be a rising pair from 1.",
-                given=(self.min_words, self.max_words),
-            )
 
 
 @dataclass(frozen=True)
@@ -115,11 +69,7 @@ def generate(
     values = wish_incidence(catalog)
     found = list(read_evidence(clusters))
     writer = Writer(Planner(catalog, index, values), _rule(config))
-    drafts = [
-        draft
-        for evidence in track(found, "writing queries", total=len(found))
-        for draft in writer.first(evidence)
-    ]
+    drafts = _first_drafts(found, writer)
     if not config.check:
         table = queries_table(drafts)
         return QueryResult(table, _report(table, drafts, writer))
@@ -129,6 +79,11 @@ def generate(
     report = _report(settled.table, settled.drafts, writer)
     checks = verifier.report(settled.table, settled.checked)
     return QueryResult(settled.table, {**report, "checks": checks, "revision": settled.report})
+
+
+def _first_drafts(found: Sequence[Evidence], writer: Writer) -> list[Draft]:
+    progress = track(found, "writing queries", total=len(found))
+    return [draft for evidence in progress for draft in writer.first(evidence)]
 
 
 def _rule(config: QueryConfig) -> DraftRule:

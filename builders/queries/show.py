@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fashion_rq_bench.builders.queries.say.evidence import Evidence, Signature, evidence_of
+from fashion_rq_bench.schema.domain import domain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,9 +61,11 @@ def _row(table: Table, *cells: object) -> None:
 
 
 def _items(items: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("Products", ("title", "type", "colour", "gender", "brand", "price"))
+    shown = [domain().role(role) for role in ("type", "color", "person", "brand")]
+    names = ["title", *(one.column for one in shown if one), "price"]
+    headings = {one.name: one.heading or one.name for one in domain().columns}
+    table = _table("Products", [headings[name] for name in names])
     for item in items[:_MOST]:
-        names = ("title", "article_type", "base_color", "gender", "brand", "price")
         _row(table, *(item.get(name) for name in names))
     return table
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from fashion_rq_bench.builders.context.incidence import Held, Incidence, Ints
-from fashion_rq_bench.builders.queries.say.candidate_wishes import COLUMNS
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["Grounding"]
 
-_CHECKED = tuple(name for name in COLUMNS if name not in ("product_type", "occasion", "age_group"))
+_NOT_CHECKED = ("type", "occasion", "age")
 
 
 class Grounding:
@@ -43,16 +43,17 @@ class Grounding:
 
     def faults(self, intent: Mapping[str, Any], held: Held) -> Iterator[str]:
         """Attributes of an intent that the products of the type it asks for do not bear out."""
-        typed = held.any_of(self._named("product_type", [intent["product_type"] or ""]))
+        kind = domain().type.name
+        typed = held.any_of(self._named(kind, [intent[kind] or ""]))
         rows = typed if typed.any() else np.ones_like(typed)
-        for attribute in _CHECKED:
-            said = intent[attribute]
-            if said is None:
+        for one in domain().attributes:
+            attribute, said = one.name, intent[one.name]
+            if said is None or one.role in _NOT_CHECKED:
                 continue
             known = held.within(self._values.columns[attribute])[1].any(axis=1) & rows
             wanted = self._named(attribute, [said] if isinstance(said, str) else said)
             found = held.any_of(wanted) & rows
-            unheard = attribute == "brand" and not known.any()
+            unheard = one.role == "brand" and not known.any()
             if unheard or found.sum() < self._least * known.sum():
                 yield attribute
 

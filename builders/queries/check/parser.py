@@ -1,7 +1,7 @@
 """Offline enrichment: query text to intents, over an edition's vocabulary.
 
 In:  query texts and a phrasebook.
-Out: φ(q) of each: a list of intents with the ten attributes, null where unexpressed.
+Out: φ(q) of each: a list of intents with the domain's attributes, null where unexpressed.
 
 Paper, section 3 (query attribute enrichment), without a language model. The longest known phrases
 are read from left to right. A wish after a negation ("not leather") and what the thing is worn with
@@ -14,19 +14,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from fashion_rq_bench.builders.queries.check.phrasebook import Meaning, Phrase, Phrasebook
 from fashion_rq_bench.builders.queries.say.lexicon import reading
 from fashion_rq_bench.schema.attributes import PRICE_TIERS
-from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.words.vocabulary import fold, tokens
 
 __all__ = ["parse_intent", "parse_intents"]
-
-_OWN = frozenset({"color", "pattern", "material", "style_tags", "brand"})
-"""Attributes that belong to one thing of several; the others are shared by all."""
 
 _CURRENCY = r"(?:rs\.?|inr|₹|rupees)?\s*"
 _AMOUNT = rf"{_CURRENCY}(\d[\d,]*(?:\.\d+)?)\s*(k\b)?"
@@ -52,7 +48,8 @@ class _Found:
     @property
     def type(self) -> str | None:
         """The product type it names, if it names one."""
-        return next((value for name, value in self.meaning if name == "product_type"), None)
+        kind = domain().type.name
+        return next((value for name, value in self.meaning if name == kind), None)
 
 
 def parse_intents(queries: Sequence[str], book: Phrasebook) -> list[list[dict[str, Any]]]:
@@ -77,7 +74,7 @@ def parse_intent(query: str, book: Phrasebook) -> list[dict[str, Any]]:
     things = _things(found, words)
     intents = [_intent(own, shared) for own, shared in things]
     if price is not None:
-        intents = [{**intent, "price_hint": price} for intent in intents]
+        intents = [{**intent, domain().name_of("price"): price} for intent in intents]
     return intents
 
 
@@ -145,7 +142,7 @@ def _meaning(span: Sequence[_Word], book: Phrasebook) -> Meaning | None:
 # ---------------------------------------------------------------- what is no wish
 
 
-@cache
+@per_domain
 def _cues(name: str) -> frozenset[Phrase]:
     return frozenset(tokens(text) for text in reading(name))
 
@@ -194,6 +191,13 @@ def _holds(words: Sequence[_Word], cue: Phrase) -> bool:
 Wishes = list[tuple[str, str]]
 
 
+@per_domain
+def _own() -> frozenset[str]:
+    """Attributes that belong to one thing of several; the others are shared by all."""
+    own = ("color", "words", "brand")
+    return frozenset(one.name for one in domain().attributes if one.role in own)
+
+
 def _things(found: Sequence[_Found], words: Sequence[_Word]) -> list[tuple[Wishes, Wishes]]:
     """Own and shared wishes of each thing asked for.
 
@@ -204,17 +208,16 @@ def _things(found: Sequence[_Found], words: Sequence[_Word]) -> list[tuple[Wishe
     heads = [one for place, one in enumerate(types) if place == 0 or _joins(types, place, words)]
     if len({one.type for one in heads}) < 2:
         return [([], _pairs(found))]
+    kind = domain().type.name
     own = [_between(found, heads, place) for place in range(len(heads))]
-    shared = [pair for pair in _pairs(found) if pair[0] not in _OWN and pair[0] != "product_type"]
+    shared = [pair for pair in _pairs(found) if pair[0] not in _own() and pair[0] != kind]
     after = _pairs([one for one in found if one.start >= heads[-1].end])
-    shared += [pair for pair in after if pair[0] in _OWN]
+    shared += [pair for pair in after if pair[0] in _own()]
     for place in range(1, len(heads)):
         if not _article_before(heads[place], words):
             said = {name for name, _ in own[place]}
-            own[place] += [
-                pair for pair in own[place - 1] if pair[0] not in said and pair[0] != "product_type"
-            ]
-    return [([*own[i], ("product_type", str(head.type))], shared) for i, head in enumerate(heads)]
+            own[place] += [pair for pair in own[place - 1] if pair[0] not in {*said, kind}]
+    return [([*own[i], (kind, str(head.type))], shared) for i, head in enumerate(heads)]
 
 
 def _joins(types: Sequence[_Found], place: int, words: Sequence[_Word]) -> bool:
@@ -236,7 +239,7 @@ def _between(found: Sequence[_Found], heads: Sequence[_Found], place: int) -> Wi
     """Own wishes said after the last type and up to this one, or in one phrase with it."""
     low = heads[place - 1].end if place else 0
     inside = [one for one in found if low <= one.start <= heads[place].start]
-    return [pair for pair in _pairs(inside) if pair[0] in _OWN]
+    return [pair for pair in _pairs(inside) if pair[0] in _own()]
 
 
 def _pairs(found: Sequence[_Found]) -> Wishes:
@@ -260,6 +263,8 @@ def _intent(own: Wishes, shared: Wishes) -> dict[str, Any]:
 def _price(query: str, book: Phrasebook) -> tuple[str | None, str]:
     """Tier of an amount in the query, and the query without it."""
     low, high = book.price_thresholds
+    if domain().role("price") is None:
+        return None, query
     if match := _BETWEEN.search(query):
         middle = (_amount(match, 1) + _amount(match, 3)) / 2
     elif match := _BELOW.search(query):

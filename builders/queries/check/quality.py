@@ -16,13 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.builders.queries.say.evidence import Evidence
+from fashion_rq_bench.builders.queries.say.planning import FITS_SIBLINGS
 from fashion_rq_bench.measures.ranking import mean
 from fashion_rq_bench.words.vocabulary import fold
 
-__all__ = ["FITS_SIBLINGS", "quality", "share_that_fits_siblings"]
-
-FITS_SIBLINGS = "fits siblings as well"
-"""The reason against a query whose wishes the siblings' products satisfy as the target's do."""
+__all__ = ["quality", "share_that_fits_siblings"]
 
 _LISTED = 50
 

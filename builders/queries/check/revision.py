@@ -19,9 +19,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fashion_rq_bench.builders.queries.check.quality import FITS_SIBLINGS
 from fashion_rq_bench.builders.queries.check.verify import Verifier
 from fashion_rq_bench.builders.queries.grammar.drafts import Draft, Writer, queries_table
+from fashion_rq_bench.builders.queries.say.planning import FITS_SIBLINGS
 
 __all__ = ["Settled", "settle"]
 

@@ -13,7 +13,7 @@ reported and never repaired here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,26 +24,23 @@ import pyarrow as pa
 from fashion_rq_bench.builders.context.incidence import Incidence
 from fashion_rq_bench.builders.hierarchy.clusters import code_matrix
 from fashion_rq_bench.builders.queries.check.grounding import Grounding
-from fashion_rq_bench.builders.queries.check.quality import FITS_SIBLINGS, quality
+from fashion_rq_bench.builders.queries.check.pairs import Pairs, representatives, shares, spread
+from fashion_rq_bench.builders.queries.check.quality import quality
 from fashion_rq_bench.builders.queries.say.candidate_wishes import wish_incidence
 from fashion_rq_bench.builders.queries.say.evidence import Evidence, read_evidence
+from fashion_rq_bench.builders.queries.say.planning import FITS_SIBLINGS
 from fashion_rq_bench.builders.queries.say.wish_sets import PrefixIndex
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.satisfaction import wishes_satisfied
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity, Similarity
-from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.words.vocabulary import fold
 
-__all__ = ["FITS_SIBLINGS", "Verdict", "Verifier", "VerifyConfig", "form_faults", "verify"]
+__all__ = ["Verdict", "Verifier", "VerifyConfig", "form_faults", "verify"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_INTERNAL = re.compile(
-    r"(?i)[={}<>|_]|\b(?:article ?type|base ?colou?r|master ?category|sub ?category|price ?tier|"
-    r"semantic id|sid|cluster|prefix|null|none|nan)\b"
-)
-_TYPE = domain().names.index("product_type")
 _TEXTS = pa.list_(pa.string())
 _FOR_TYPES = 2
 """The tier of pairs that only tell whether a query finds a product type."""
@@ -87,13 +84,23 @@ class Verdict:
     report: dict[str, Any]
 
 
+@per_domain
+def _internal() -> re.Pattern[str]:
+    """Our own terms, and columns whose names are not those of an attribute."""
+    ours = ["semantic id", "sid", "cluster", "prefix", "null", "none", "nan"]
+    for one in domain().attributes:
+        ours += [name for name in one.columns if name != one.name and "_" in name]
+    words = "|".join(ours).replace("_", " ?").replace("color", "colou?r")
+    return re.compile(rf"(?i)[={{}}<>|_]|\b(?:{words})\b")
+
+
 def form_faults(query: str, config: VerifyConfig | None = None) -> list[str]:
     """What is wrong with the form of a query: length, lists of attributes, internal names."""
     config = config or VerifyConfig()
     faults = []
     if not config.min_words <= len(query.split()) <= config.max_words:
         faults.append("length")
-    if _INTERNAL.search(query):
+    if _internal().search(query):
         faults.append("internal names")
     if query.count(",") > 4 or re.search(r"\b(?:AND|OR)\b", query):
         faults.append("attribute list")
@@ -202,24 +209,25 @@ class Verifier:
     ) -> _Measured:
         """Match every query with products of its cluster, of siblings, and of each type."""
         article_types = self._catalog["article_type"].combine_chunks()
-        pairs = _Pairs()
+        pairs = Pairs()
         wanted: list[tuple[str, slice]] = []
         for evidence in found:
             members = rows[evidence.prefix]
             around = self._index.around(evidence.prefix)
             for tier, products in enumerate((around.exact, around.sibling)):
-                pairs.add(members, _spread(products, self.config.products), tier)
-            for value, product in _representatives(evidence, around.exact, article_types):
+                pairs.add(members, spread(products, self.config.products), tier)
+            for value, product in representatives(evidence, around.exact, article_types):
                 wanted.append((value, pairs.add(members, np.array([product]), _FOR_TYPES)))
         query, products, tiers = pairs.arrays()
         matches = match_pairs(queries["intents"], self._catalog, query, products, self._similarity)
         satisfied = wishes_satisfied(matches).satisfied
-        finds = matches.match[:, _TYPE] >= domain().type.threshold
+        kind = domain().type
+        finds = matches.match[:, domain().names.index(kind.name)] >= kind.threshold
         types: list[list[str]] = [[] for _ in range(len(queries))]
         for value, part in wanted:
             for number in query[part][finds[part]].tolist():
                 types[number].append(value)
-        exact, sibling = (_shares(query, tiers == t, satisfied, len(queries)) for t in (0, 1))
+        exact, sibling = (shares(query, tiers == t, satisfied, len(queries)) for t in (0, 1))
         return _Measured(exact, sibling, types)
 
 
@@ -263,50 +271,3 @@ class _Measured(NamedTuple):
     exact: Floats
     sibling: Floats
     types: list[list[str]]
-
-
-class _Pairs:
-    """(query, product) pairs in the making, each with the number of its tier."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[Ints, Ints, Ints]] = []
-        self._length = 0
-
-    def add(self, queries: Sequence[int], products: Ints, tier: int) -> slice:
-        """Pair each query with each product; returns where these pairs stand."""
-        query = np.repeat(np.asarray(queries, dtype=np.int64), len(products))
-        self._parts.append((query, np.tile(products, len(queries)), np.full(len(query), tier)))
-        start, self._length = self._length, self._length + len(query)
-        return slice(start, self._length)
-
-    def arrays(self) -> tuple[Ints, Ints, Ints]:
-        """Queries, products and tiers of all pairs."""
-        if not self._parts:
-            return (np.empty(0, np.int64),) * 3
-        query, product, tier = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        return query, product, tier
-
-
-def _spread(products: Ints, count: int) -> Ints:
-    """Up to ``count`` products, evenly spread over the cluster's order."""
-    if len(products) <= count:
-        return products
-    return products[np.linspace(0, len(products) - 1, count).astype(np.int64)]
-
-
-def _representatives(
-    evidence: Evidence, products: Ints, types: pa.Array
-) -> Iterator[tuple[str, int]]:
-    """A product of each type of the cluster: all types have to be reached by some query."""
-    values = types.take(pa.array(products)).to_pylist()
-    for share in evidence.product_types:
-        if share.value in values:
-            yield share.value, int(products[values.index(share.value)])
-
-
-def _shares(
-    query: Ints, chosen: npt.NDArray[np.bool_], satisfied: npt.NDArray[np.bool_], n: int
-) -> Floats:
-    pairs = np.bincount(query[chosen], minlength=n)
-    with np.errstate(invalid="ignore"):
-        return np.bincount(query[chosen], satisfied[chosen], n) / pairs

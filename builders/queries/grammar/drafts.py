@@ -23,6 +23,7 @@ from fashion_rq_bench.builders.queries.grammar.verbalizer import verbalize
 from fashion_rq_bench.builders.queries.say.evidence import Evidence
 from fashion_rq_bench.builders.queries.say.plan import intents_of
 from fashion_rq_bench.builders.queries.say.planning import Planned, Planner
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import queries_schema
 from fashion_rq_bench.words.vocabulary import fold
 
@@ -131,7 +132,8 @@ class Writer:
         rng: np.random.Generator,
     ) -> Draft | None:
         """The first wording that is new, of a good length and unlike the cluster's others."""
-        brands = " ".join(planned.plan.wishes.get("brand", ())).lower().split()
+        named = planned.plan.wishes.get(domain().name_of("brand"), ())
+        brands = " ".join(named).lower().split()
         draft = Draft(evidence, "", planned, noisy)
         for _, clean in zip(range(_WORDINGS), verbalize(planned.plan, rng), strict=False):
             text = typed_in_haste(clean, rng, brands) if noisy else clean

@@ -1,6 +1,6 @@
 """Sentence shapes, and which of them suit a plan.
 
-In:  ``domains/fashion/frames.toml`` and a plan.
+In:  the domain's frames (``domains/fashion/frames.toml``) and a plan.
 Out: the shapes whose slots the plan can fill, with weights.
 
 A shape holds one noun phrase; every other slot says a wish itself ("Does {brand} make …").
@@ -9,23 +9,20 @@ A shape holds one noun phrase; every other slot says a wish itself ("Does {brand
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
-from importlib.resources import files
+from functools import cached_property
 
+from fashion_rq_bench.builders.queries.say.habits import table
 from fashion_rq_bench.builders.queries.say.lexicon import occasion_forms
 from fashion_rq_bench.builders.queries.say.plan import Plan
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.words.vocabulary import tokens
 
 __all__ = ["Frame", "fitting", "occasion_phrases", "outings"]
 
 FRAGMENTS = 0.3
 """Share of search fragments among the queries, where both fragments and sentences fit."""
-
-_WORN = dict.fromkeys(("wear", "foot", "accessory", "watch", "jewel", "makeup"), "wear")
-"""Classes of things whose occasions are said as those of clothes."""
 
 _NUMBERS = ("many", "one", "bare")
 _PREPOSITIONS = frozenset({"for", "in", "from", "by"})
@@ -34,8 +31,9 @@ _SLOTS = {
     "colour": "color",
     "occasion": "occasion",
     "outing": "occasion",
-    "person": "gender",
+    "person": "person",
 }
+"""Slot to the role of the attribute that it says."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Frame:
     @cached_property
     def lifted(self) -> frozenset[str]:
         """Attributes that the frame says itself."""
-        return frozenset(_SLOTS[slot] for slot in self.slots if slot in _SLOTS)
+        return frozenset(domain().name_of(_SLOTS[slot]) for slot in self.slots if slot in _SLOTS)
 
     @cached_property
     def tail(self) -> tuple[str, ...]:
@@ -88,14 +86,8 @@ class Frame:
         return bool(self.tail) and self.tail[0] not in _PREPOSITIONS
 
 
-@cache
+@per_domain
 def _frames() -> tuple[Frame, ...]:
-    text = (
-        files("fashion_rq_bench")
-        .joinpath("schema", "domains", "fashion", "frames.toml")
-        .read_text(encoding="utf-8")
-    )
-    data = tomllib.loads(text)
     return tuple(
         Frame(
             entry["text"],
@@ -105,22 +97,23 @@ def _frames() -> tuple[Frame, ...]:
             entry.get("single", False),
         )
         for kind in ("fragment", "sentence")
-        for entry in data[kind]
+        for entry in table("frames")[kind]
     )
 
 
 def occasion_phrases(plan: Plan) -> tuple[str, ...]:
     """Phrases after the noun for the plan's occasion, those that repeat the noun left out."""
-    forms = occasion_forms(plan.wishes["occasion"][0])
-    kinds = (plan.kind, _WORN.get(plan.kind, "any"), "any")
+    forms = occasion_forms(plan.wishes[domain().name_of("occasion")][0])
+    kinds = (plan.kind, table("phrase")["class_of_occasions"].get(plan.kind, "any"), "any")
     phrases = next(forms.post[kind] for kind in kinds if kind in forms.post)
     return tuple(phrase for phrase in phrases if not plan.named & set(tokens(phrase)))
 
 
 def outings(plan: Plan) -> tuple[str, ...]:
     """What may follow "that I can wear" in this plan."""
-    occasion = plan.wishes.get("occasion")
-    return occasion_forms(occasion[0]).outing if occasion and plan.kind in _WORN else ()
+    occasion = plan.wishes.get(domain().name_of("occasion"))
+    worn = plan.kind in table("phrase")["class_of_occasions"]
+    return occasion_forms(occasion[0]).outing if occasion and worn else ()
 
 
 def fitting(plan: Plan) -> tuple[Frame, ...]:
@@ -132,11 +125,11 @@ def fitting(plan: Plan) -> tuple[Frame, ...]:
         any(forms.mass for forms in plan.forms),
         len(plan.types) > 1 or plan.group,
         bool(outings(plan)),
-        "occasion" in plan.wishes and bool(occasion_phrases(plan)),
+        domain().name_of("occasion") in plan.wishes and bool(occasion_phrases(plan)),
     )
 
 
-@lru_cache(maxsize=4096)
+@per_domain
 def _fitting(
     said: frozenset[str],
     ranges: frozenset[str],

@@ -16,14 +16,16 @@ import numpy as np
 
 from fashion_rq_bench.builders.queries.grammar.frames import Frame, occasion_phrases
 from fashion_rq_bench.builders.queries.say.draw import either, pick, weighted
+from fashion_rq_bench.builders.queries.say.habits import habit, table
 from fashion_rq_bench.builders.queries.say.lexicon import (
     TypeForms,
     brand_name,
-    gender_forms,
     occasion_forms,
+    person_forms,
     value_forms,
 )
 from fashion_rq_bench.builders.queries.say.plan import Plan
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.words.vocabulary import tokens
 
 __all__ = ["noun_phrase"]
@@ -32,41 +34,6 @@ _TRIES = 12
 _MAX_PRE = 4
 _MAX_POST = 2
 _PAIR = 0.45
-
-_ORDERS = tuple(
-    tuple(order.split())
-    for order in (
-        "price_hint gender age_group brand occasion color pattern style_tags material",
-        "price_hint gender age_group occasion color brand pattern style_tags material",
-        "price_hint gender age_group brand style_tags occasion color pattern material",
-        "price_hint brand gender age_group occasion pattern color style_tags material",
-        "price_hint occasion brand color pattern style_tags material gender age_group",
-    )
-)
-_POST_ORDER = (
-    "style_tags",
-    "pattern",
-    "material",
-    "color",
-    "brand",
-    "gender",
-    "age_group",
-    "occasion",
-    "price_hint",
-)
-_BEFORE = {
-    "gender": 0.4,
-    "age_group": 0.5,
-    "brand": 0.62,
-    "color": 0.75,
-    "occasion": 0.4,
-    "pattern": 0.85,
-    "material": 0.85,
-    "style_tags": 0.75,
-    "price_hint": 0.75,
-}
-"""Share of wishes said before the noun, where they can stand on either side."""
-
 
 _SMALL_WORDS = frozenset(("or", "and", "a", "an", "the", "for", "in", "by", "from", "with", "to"))
 
@@ -102,12 +69,33 @@ def noun_phrase(
     heads = [_head(forms, plan.phrases, rng) for forms in plan.forms]
     for _ in range(_TRIES):
         pre, post = _arrange(plan, wishes, rng)
-        order = _ORDERS[int(rng.random() * len(_ORDERS))]
-        pre.sort(key=lambda placed: (placed.close, order.index(placed.attribute)))
-        post.sort(key=lambda placed: _POST_ORDER.index(placed.attribute))
+        orders = _orders()
+        order = orders[int(rng.random() * len(orders))]
+        pre.sort(key=lambda placed: (placed.close, order[placed.attribute]))
+        post.sort(key=lambda placed: _order_after()[placed.attribute])
         if _starts_well(pre) and _ends_well(post, frame) and not _repeats(pre, post, heads):
             return _assemble(pre, post, heads, plan.forms, frame.number, rng)
     return None
+
+
+@per_domain
+def _orders() -> tuple[dict[str, int], ...]:
+    """Places of the attributes before the noun, in each of several orders."""
+    return tuple(_places(order) for order in table("phrase")["orders"])
+
+
+@per_domain
+def _order_after() -> dict[str, int]:
+    return _places(table("phrase")["order_after"])
+
+
+def _places(order: str) -> dict[str, int]:
+    """Attribute to place, by its name or else its role; what an order does not name comes last."""
+    place = {name: number for number, name in enumerate(order.split())}
+    return {
+        one.name: place.get(one.name, place.get(one.role, len(place)))
+        for one in domain().attributes
+    }
 
 
 def _head(forms: TypeForms, phrases: frozenset[str], rng: np.random.Generator) -> tuple[str, str]:
@@ -127,8 +115,9 @@ def _arrange(
     post: list[_Placed] = []
     for attribute, values in wishes.items():
         before, after = _wordings(attribute, values, plan, rng)
-        first = bool(before) and (rng.random() < _BEFORE[attribute] or not after)
-        close = attribute == "occasion" and occasion_forms(values[0]).close
+        first = bool(before) and (rng.random() < habit(attribute, "before") or not after)
+        role = domain().by_name[attribute].role
+        close = role == "occasion" and occasion_forms(values[0]).close
         placed = _Placed(attribute, before if first else after, len(values) > 1, close)
         (pre if first else post).append(placed)
     return pre, post
@@ -138,17 +127,18 @@ def _wordings(
     attribute: str, values: Sequence[str], plan: Plan, rng: np.random.Generator
 ) -> tuple[str, str]:
     """Words for before and for after the noun; "" where there are none."""
-    if attribute == "brand":
+    role = domain().by_name[attribute].role
+    if role == "brand":
         names = either([brand_name(value) for value in values])
         return names, f"{pick(('by', 'from', 'from'), rng)} {names}"
-    if attribute == "gender":
-        gender = gender_forms(values[0])
-        return pick(gender.pre, rng), pick(gender.post, rng)
-    if attribute == "occasion":
+    if role == "person":
+        person = person_forms(values[0])
+        return pick(person.pre, rng), pick(person.post, rng)
+    if role == "occasion":
         return _occasion(values[0], plan, rng)
     forms = [value_forms(attribute, value) for value in values]
     before = either([pick(form.pre, rng) for form in forms])
-    if attribute == "color":
+    if role == "color":
         return before, "in " + either([form.post[0].removeprefix("in ") for form in forms])
     return before, pick(forms[0].post, rng) if len(forms) == 1 else ""
 
@@ -166,7 +156,8 @@ def _starts_well(pre: Sequence[_Placed]) -> bool:
     ranges = [place for place, placed in enumerate(pre) if placed.range]
     if len(ranges) > 1 or (ranges and (ranges[0] > 1 or len(pre) > 3)):
         return False
-    return not (ranges and pre[ranges[0]].attribute == "brand" and (len(pre) > 2 or ranges[0]))
+    brand = domain().name_of("brand")
+    return not (ranges and pre[ranges[0]].attribute == brand and (len(pre) > 2 or ranges[0]))
 
 
 def _repeats(
@@ -189,8 +180,8 @@ def _ends_well(post: Sequence[_Placed], frame: Frame) -> bool:
         return False
     late = {placed.attribute for placed in post}
     if frame.goes_on:
-        return late <= {"gender"}
-    return not (frame.tail and (len(post) > 1 or "occasion" in late))
+        return late <= {domain().name_of("person")}
+    return not (frame.tail and (len(post) > 1 or domain().name_of("occasion") in late))
 
 
 def _assemble(

@@ -25,10 +25,11 @@ from fashion_rq_bench.builders.queries.say.draw import either, pick, weighted
 from fashion_rq_bench.builders.queries.say.lexicon import (
     brand_name,
     common_words,
-    gender_forms,
+    person_forms,
     value_forms,
 )
 from fashion_rq_bench.builders.queries.say.plan import Plan
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import tokens
 
 __all__ = ["verbalize"]
@@ -69,23 +70,26 @@ def _realise(frame: Frame, plan: Plan, rng: np.random.Generator) -> str | None:
 
 def _slots(frame: Frame, plan: Plan, rng: np.random.Generator) -> dict[str, str]:
     words: dict[str, str] = {}
+    name = domain().name_of
     if "brand" in frame.slots:
-        words["brand"] = either([brand_name(brand) for brand in plan.wishes["brand"]])
+        words["brand"] = either([brand_name(brand) for brand in plan.wishes[name("brand")]])
     if "colour" in frame.slots:
-        forms = [value_forms("color", color) for color in plan.wishes["color"]]
+        color = name("color")
+        forms = [value_forms(color, value) for value in plan.wishes[color]]
         words["colour"] = either([form.post[0].removeprefix("in ") for form in forms])
     if "occasion" in frame.slots:
         words["occasion"] = pick(occasion_phrases(plan), rng)
     if "outing" in frame.slots:
         words["outing"] = pick(outings(plan), rng)
     if "person" in frame.slots:
-        words["person"] = pick(gender_forms(plan.wishes["gender"][0]).gift, rng)
+        words["person"] = pick(person_forms(plan.wishes[name("person")][0]).gift, rng)
     return words
 
 
 def _finish(text: str, frame: Frame, plan: Plan, rng: np.random.Generator) -> str:
     lower = frame.fragment and rng.random() < _LOWER_CASE
-    if lower and not any(_ambiguous(brand) for brand in plan.wishes.get("brand", ())):
+    brands = plan.wishes.get(domain().name_of("brand"), ())
+    if lower and not any(map(_ambiguous, brands)):
         return text.lower()
     return text[0].upper() + text[1:]
 

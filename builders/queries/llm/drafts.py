@@ -20,11 +20,11 @@ from fashion_rq_bench.builders.queries.check.parser import parse_intent
 from fashion_rq_bench.builders.queries.check.phrasebook import Phrasebook
 from fashion_rq_bench.builders.queries.check.steering import steering
 from fashion_rq_bench.builders.queries.check.verify import Verdict, VerifyConfig, verify
-from fashion_rq_bench.builders.queries.generator import QueryConfig
 from fashion_rq_bench.builders.queries.llm.calls import Asked
 from fashion_rq_bench.builders.queries.llm.config import LLMConfig
 from fashion_rq_bench.builders.queries.llm.prompt import Prompt, render
 from fashion_rq_bench.builders.queries.say.evidence import Evidence, read_evidence
+from fashion_rq_bench.builders.queries.say.query_config import QueryConfig
 from fashion_rq_bench.schema.tables import queries_schema
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Wishes that a cluster's products support.
 
-In:  products x values of the ten attributes, the products of a cluster.
+In:  products x values of the domain's attributes, the products of a cluster.
 Out: candidate wishes: single values and ranges of values that nearly all of them hold, as far as
      their values are known, and that shoppers say of such things.
 
@@ -25,37 +25,16 @@ from fashion_rq_bench.builders.context.incidence import (
     column_axis,
     incidence,
 )
+from fashion_rq_bench.builders.queries.say.habits import habit
 from fashion_rq_bench.builders.queries.say.lexicon import occasion_forms, said, type_forms
+from fashion_rq_bench.schema.attributes import Attribute
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import tokens
 
-__all__ = ["COLUMNS", "Candidate", "Wish", "candidates", "masks", "wish_incidence"]
+__all__ = ["Candidate", "Wish", "candidates", "masks", "wish_incidence"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-COLUMNS = {
-    "product_type": "article_type",
-    "gender": "gender",
-    "age_group": "age_group",
-    "color": "base_color",
-    "pattern": "pattern",
-    "material": "material",
-    "occasion": "occasion",
-    "brand": "brand",
-    "price_hint": "price_tier",
-    "style_tags": "style",
-}
-"""The catalog column behind each of the ten attributes."""
-
-_MAX_RANGE = {
-    "product_type": 3,
-    "color": 3,
-    "brand": 3,
-    "pattern": 2,
-    "material": 2,
-}
-_MIN_IN_RANGE = {"product_type": 0.05}
-"""Most values of a range, and the least share of the products that must hold each of them."""
 
 _MIN_HELD = 0.8
 _MIN_RANGE = 0.7
@@ -63,11 +42,10 @@ _MIN_RANGE = 0.7
 
 _MOST_SINGLES = 4
 
-_OFTEN_UNKNOWN = {"price_hint": 0.25, "material": 0.45, "style_tags": 0.45, "pattern": 0.5}
-"""Attributes that catalogs often leave open, and the least share of a cluster's products whose
-value is known. Among these nearly all must agree; the others are given the benefit of the doubt."""
 _MIN_AGREED = 0.9
 _LEAST_KNOWN = 3
+"""Of an attribute that catalogs often leave open: nearly all known values must agree, and so many
+products must have one; the others are given the benefit of the doubt."""
 
 
 @dataclass(frozen=True)
@@ -87,27 +65,36 @@ class Candidate:
     lenient: bool
 
 
-def wish_incidence(catalog: pa.Table, type_column: str = "article_type") -> Incidence:
-    """Products x values of the ten attributes; each axis bears the attribute's name.
+def wish_incidence(catalog: pa.Table, type_column: str = "") -> Incidence:
+    """Products x values of the attributes; each axis bears the attribute's name.
 
     Args:
         catalog: a table of schema CATALOG.
-        type_column: what a product type is: "article_type", or a broader category.
+        type_column: what a product type is: the type's own column, or that of a broader category.
     """
     axes = []
-    for attribute, column in {**COLUMNS, "product_type": type_column}.items():
-        found = _occasions(catalog) if attribute == "occasion" else column_axis(catalog, column)
-        axes.append(Axis(attribute, found.values, found.products, found.codes))
+    for one in domain().attributes:
+        if one.role == "type":
+            found = column_axis(catalog, type_column or one.column)
+        else:
+            found = _axis(catalog, one)
+        axes.append(Axis(one.name, found.values, found.products, found.codes))
     return incidence(axes, len(catalog))
 
 
-def _occasions(catalog: pa.Table) -> Axis:
-    """Occasions and usage as one attribute, as the paper reads them (supplement 8.0.5)."""
-    own, usage = column_axis(catalog, "occasion"), column_axis(catalog, "usage")
+def _axis(catalog: pa.Table, one: Attribute) -> Axis:
+    """An attribute's texts, the paper's occasions and usage as one (supplement 8.0.5)."""
+    own, *others = (
+        column_axis(catalog, name)
+        for name in one.columns
+        if not pa.types.is_floating(catalog[name].type)
+    )
+    if not others:
+        return own
     texts = [own.values[code] for code in own.codes]
-    texts += [usage.values[code].casefold() for code in usage.codes]
-    products = np.concatenate([own.products, usage.products])
-    return axis("occasion", products, pa.array(texts, pa.string()))
+    texts += [other.values[code].casefold() for other in others for code in other.codes]
+    products = np.concatenate([own.products, *(other.products for other in others)])
+    return axis(one.name, products, pa.array(texts, pa.string()))
 
 
 def candidates(values: Incidence, products: Ints, broad: bool) -> list[Candidate]:
@@ -122,9 +109,11 @@ def candidates(values: Incidence, products: Ints, broad: bool) -> list[Candidate
     found = [
         candidate
         for attribute, block in values.columns.items()
+        if domain().by_name[attribute].wish
         for candidate in _supported(attribute, own.within(block), values)
     ]
-    types = [one.wish.values[0] for one in found if one.wish.attribute == "product_type"]
+    kind = domain().type.name
+    types = [one.wish.values[0] for one in found if one.wish.attribute == kind]
     dominant = types[0] if types and not broad else ""
     return [one for one in found if _sayable(one.wish, dominant)]
 
@@ -158,13 +147,13 @@ def _supported(attribute: str, own: tuple[Ints, Bools], values: Incidence) -> It
     single = [place for place in ranked[:_MOST_SINGLES] if share[place] >= _MIN_HELD]
     for place in single:
         yield _candidate(values, attribute, columns[[place]], lenient=False)
-    least = _MIN_IN_RANGE.get(attribute, 0.1)
+    least, unknown = habit(attribute, "least"), habit(attribute, "unknown")
     frequent = [place for place in ranked if share[place] >= least]
-    for size in range(2, min(_MAX_RANGE.get(attribute, 1), len(frequent)) + 1):
+    for size in range(2, min(int(habit(attribute, "range")), len(frequent)) + 1):
         if held[:, frequent[:size]].any(axis=1).mean() >= _MIN_RANGE:
             yield _candidate(values, attribute, columns[frequent[:size]], lenient=False)
-    enough = max(_LEAST_KNOWN, _OFTEN_UNKNOWN.get(attribute, 1.0) * len(held))
-    open_ = not single and attribute in _OFTEN_UNKNOWN and known.sum() >= enough
+    enough = max(_LEAST_KNOWN, unknown * len(held))
+    open_ = not single and unknown < 1 and known.sum() >= enough
     if open_ and held[known, ranked[0]].mean() >= _MIN_AGREED:
         yield _candidate(values, attribute, columns[[ranked[0]]], lenient=True)
 
@@ -178,9 +167,7 @@ def _candidate(values: Incidence, attribute: str, columns: Ints, *, lenient: boo
 def _sayable(wish: Wish, article_type: str) -> bool:
     """Shoppers ask neither for adults' shirts nor blue deodorants nor sports shoes for sports."""
     kind = type_forms(article_type).kind if article_type else ""
-    if wish.attribute == "age_group" and wish.values[0] == "adult":
-        return False
-    if wish.attribute == "occasion":
+    if wish.attribute == domain().name_of("occasion"):
         forms = occasion_forms(wish.values[0])
         if forms.once and forms.clash & set(tokens(article_type)):
             return False

@@ -1,6 +1,6 @@
 """How catalog values are said.
 
-In:  ``domains/fashion/lexicon.toml`` and a catalog value.
+In:  the domain's lexicon (``domains/fashion/lexicon.toml``) and a catalog value.
 Out: the words a shopper would use for it, with number and place in the phrase.
 
 A value that the lexicon does not hold is said as it stands, with rules for its number and its
@@ -9,30 +9,30 @@ place, so that any catalog can be verbalised (paper, query prompt, rules 6 and 7
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
+from fashion_rq_bench.builders.queries.say.habits import table
+from fashion_rq_bench.schema.attributes import Attribute
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.words.vocabulary import fold, plural, singular, token_key, tokens
 
 __all__ = [
     "Forms",
-    "GenderForms",
     "OccasionForms",
+    "PersonForms",
     "TypeForms",
     "brand_name",
     "common_words",
-    "gender_forms",
     "group_forms",
-    "group_names",
+    "grown",
     "occasion_forms",
     "occasion_names",
+    "person_forms",
     "reading",
     "said",
+    "says_itself",
     "type_forms",
     "value_forms",
 ]
@@ -55,7 +55,7 @@ class TypeForms:
     many: tuple[str, ...]
     pair: bool = False
     mass: bool = False
-    kind: str = "wear"
+    kind: str = ""
     also: tuple[str, ...] = ()
 
 
@@ -69,13 +69,17 @@ class Forms:
 
 
 @dataclass(frozen=True)
-class GenderForms:
-    """A gender before and after the noun, as a person to buy for, and that person's age."""
+class PersonForms:
+    """For whom: before and after the noun, as a person to buy for, and that person's age.
+
+    ``tells_age``: the words say the age as well: boys are kids, "men and women" are adults.
+    """
 
     pre: tuple[str, ...]
     post: tuple[str, ...]
     gift: tuple[str, ...]
     age: str
+    tells_age: bool
 
 
 @dataclass(frozen=True)
@@ -102,23 +106,19 @@ class OccasionForms:
     close: bool = True
 
 
-@cache
-def _data() -> dict[str, Any]:
-    text = (
-        files("fashion_rq_bench")
-        .joinpath("schema", "domains", "fashion", "lexicon.toml")
-        .read_text(encoding="utf-8")
-    )
-    return tomllib.loads(text)
+def _listed(section: str) -> Mapping[str, Any]:
+    """A section of the lexicon; empty where the domain has none."""
+    found: Mapping[str, Any] = table("lexicon").get(section, {})
+    return found
 
 
-@cache
+@per_domain
 def _section(name: str) -> Mapping[str, Any]:
     """A section of the lexicon, keyed by token keys so that spellings of one value meet."""
-    return MappingProxyType({token_key(key): value for key, value in _data()[name].items()})
+    return {token_key(key): value for key, value in _listed(name).items()}
 
 
-@lru_cache(maxsize=4096)
+@per_domain
 def type_forms(article_type: str) -> TypeForms:
     """Names of an article type; by rule where the lexicon has none."""
     entry = _section("types").get(token_key(article_type))
@@ -136,46 +136,46 @@ def type_forms(article_type: str) -> TypeForms:
 
 def _regular(article_type: str) -> TypeForms:
     one, many = singular(article_type), plural(article_type)
-    return TypeForms((one,), (many,), pair=one == many, kind="gear")
+    return TypeForms((one,), (many,), pair=one == many, kind=table("phrase")["class"])
 
 
-@lru_cache(maxsize=4096)
+@per_domain
 def group_forms(category: str) -> TypeForms:
     """Names of a broad category (a sub or master category), always as a plural or mass noun."""
     entry = _section("groups").get(token_key(category))
+    kind = table("phrase")["class"]
     if entry is None:
         found = type_forms(category)
-        return TypeForms(found.many, found.many, False, found.mass, "gear", found.also)
+        return TypeForms(found.many, found.many, False, found.mass, kind, found.also)
     names = (entry["many"],)
-    return TypeForms(
-        names, names, False, entry.get("mass", False), "gear", tuple(entry.get("also", ()))
-    )
+    also = tuple(entry.get("also", ()))
+    return TypeForms(names, names, False, entry.get("mass", False), kind, also)
 
 
-def group_names() -> tuple[str, ...]:
-    """Broad categories that have names of their own."""
-    return tuple(_data()["groups"])
-
-
-@lru_cache(maxsize=4096)
-def gender_forms(gender: str) -> GenderForms:
-    """How a gender is said."""
-    entry = _data()["gender"].get(fold(gender))
+@per_domain
+def person_forms(person: str) -> PersonForms:
+    """How a value of the attribute that says for whom is said."""
+    entry = _listed(domain().name_of("person")).get(fold(person))
     if entry is None:
-        return GenderForms((), (f"for {gender.casefold()}",), (), "adult")
-    return GenderForms(
-        tuple(entry["pre"]), tuple(entry["post"]), tuple(entry["gift"]), entry["age"]
-    )
+        return PersonForms((), (f"for {person.casefold()}",), (), "", False)
+    pre, post, gift = (tuple(entry[name]) for name in ("pre", "post", "gift"))
+    return PersonForms(pre, post, gift, entry["age"], not gift or entry["age"] != grown())
 
 
-@lru_cache(maxsize=4096)
+def grown() -> str:
+    """The last of the ages; "" where the domain has none."""
+    age = domain().role("age")
+    return str(age.settings["values"][-1]) if age else ""
+
+
+@per_domain
 def occasion_forms(occasion: str) -> OccasionForms:
     """How an occasion is said."""
-    entry = _data()["occasion"].get(fold(occasion))
+    entry = _listed(domain().name_of("occasion")).get(fold(occasion))
     if entry is None:
         word = occasion.casefold()
         return OccasionForms((word,), {"any": (f"for {word}",)}, clash=frozenset(tokens(word)))
-    post = {key: tuple(entry[key]) for key in ("any", *_data()["classes"]) if key in entry}
+    post = {key: tuple(entry[key]) for key in ("any", *_listed("classes")) if key in entry}
     return OccasionForms(
         tuple(entry["pre"]),
         post,
@@ -190,28 +190,29 @@ def occasion_forms(occasion: str) -> OccasionForms:
 
 def occasion_names() -> tuple[str, ...]:
     """Occasions that have words of their own, the binding ones first."""
-    return tuple(_data()["occasion"])
+    return tuple(_listed(domain().name_of("occasion")))
 
 
 def reading(section: str) -> Any:
-    """Words that a reader understands: a list, or a mapping by gender, age or phrase.
+    """Words that a reader understands: a list, or a mapping by person, age or phrase.
 
     Args:
         section: "persons", "relatives", "kin", "ages", "meanings", or a list of ``[reading]``.
     """
-    data = _data()
-    return data[section] if section in data else data["reading"][section]
+    lexicon = table("lexicon")
+    return lexicon[section] if section in lexicon else lexicon["reading"].get(section, {})
 
 
-@lru_cache(maxsize=4096)
+@per_domain
 def value_forms(attribute: str, value: str) -> Forms:
-    """How a value of color, pattern, material, style, age_group or price_hint is said."""
+    """How a value is said of an attribute that is neither a person nor an occasion."""
+    one = domain().by_name[attribute]
     entry = _section(attribute).get(token_key(value), {})
-    if attribute == "color":
+    if one.role == "color":
         post = entry.get("post", value.casefold())
         before = tuple(entry.get("pre", (value.casefold(),)))
         return Forms(before, (f"in {post}",), tuple(entry.get("also", ())))
-    default = _default_forms(attribute, value.casefold())
+    default = _default_forms(one, _spoken(one, value.casefold()))
     return Forms(
         tuple(entry.get("pre", default.pre)),
         tuple(entry.get("post", () if entry else default.post)),
@@ -219,28 +220,42 @@ def value_forms(attribute: str, value: str) -> Forms:
     )
 
 
-def _default_forms(attribute: str, value: str) -> Forms:
-    if attribute == "material":
-        return Forms((value,), (f"in {value}", f"made of {value}"))
-    if attribute not in ("style_tags", "pattern") or " " not in value:
+def says_itself(one: Attribute) -> bool:
+    """Whether a value says alone what it is: "striped" does, "high" on a scale does not."""
+    return one.role != "words" or one.comparator != "scale"
+
+
+def _spoken(one: Attribute, value: str) -> str:
+    """A value, or the first spelling of it in the domain's terms where it says nothing alone."""
+    if says_itself(one) or one.terms is None:
+        return value
+    spellings = domain().table(one.terms).get(value, ())
+    return str(spellings[0]) if spellings else value
+
+
+def _default_forms(one: Attribute, value: str) -> Forms:
+    phrase = table("phrase")
+    if one.name in phrase["after"]:
+        return Forms((value,), tuple(text.format(value) for text in phrase["after"][one.name]))
+    if one.role != "words" or " " not in value:
         return Forms((value,))
     *rest, last = value.split()
     hyphened = "-".join((*rest, last))
-    if last == "sleeves":
-        return Forms((f"{'-'.join(rest)}-sleeved",), (f"with {value}",))
-    if last in ("collar", "neck", "toe", "heel", "strap"):
+    if last in phrase["many_parts"]:
+        return Forms((f"{'-'.join(rest)}-{phrase['many_parts'][last]}",), (f"with {value}",))
+    if last in phrase["parts"]:
         article = "an" if value[0] in "aeio" else "a"
         return Forms((hyphened,), (f"with {article} {value}",))
     return Forms((hyphened,))
 
 
-@lru_cache(maxsize=4096)
+@per_domain
 def said(attribute: str, value: str, kind: str = "") -> bool:
     """Whether shoppers say this value at all, and this attribute of this class of things."""
-    entry = _data()["classes"].get(kind, {})
+    entry = _listed("classes").get(kind, {})
     if not entry.get(attribute, True):
         return False
-    return fold(value) not in {fold(word) for word in _data()["unsaid"].get(attribute, ())}
+    return fold(value) not in {fold(word) for word in _listed("unsaid").get(attribute, ())}
 
 
 def brand_name(brand: str) -> str:
@@ -255,10 +270,11 @@ def brand_name(brand: str) -> str:
     )
 
 
-@cache
+@per_domain
 def common_words() -> frozenset[str]:
     """Words that the lexicon uses for anything but a brand: a brand made of them is ambiguous."""
-    return frozenset(word for text in _texts(_data()) for word in fold(text).split())
+    own = domain().table("lexicon") or {**domain().words, **table("lexicon")}
+    return frozenset(word for text in _texts(own) for word in fold(text).split())
 
 
 def _texts(node: object) -> list[str]:

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from fashion_rq_bench.builders.queries.say.habits import table
 from fashion_rq_bench.builders.queries.say.lexicon import (
     TypeForms,
-    gender_forms,
     group_forms,
+    grown,
+    person_forms,
     type_forms,
 )
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import tokens
 
 __all__ = ["Plan", "can_name_person", "intents_of"]
-
-_NOT_FOR_OTHERS = frozenset({"inner", "gear"})
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Plan:
 
     Attributes:
         types: article types asked for; several are joined by "or".
-        wishes: attribute to values, for the nine others; several values are joined by "or".
-        person: say gender and age by naming a person ("my wife").
+        wishes: attribute to values, for all others; several values are joined by "or".
+        person: say for whom and which age by naming a person ("my wife").
         group: ``types`` holds one broad category instead of article types.
         phrases: title phrases of the cluster; a name for the type that stands there is preferred.
     """
@@ -60,10 +60,11 @@ class Plan:
 
 
 def can_name_person(plan: Plan) -> bool:
-    """Whether the plan's gender can be said by naming a person to buy for."""
-    gender = plan.wishes.get("gender")
+    """Whether the plan can say for whom by naming a person to buy for."""
+    wanted = plan.wishes.get(domain().name_of("person"))
     kinds = {forms.kind for forms in plan.forms}
-    return bool(gender and gender_forms(gender[0]).gift) and not kinds & _NOT_FOR_OTHERS
+    own = kinds & set(table("phrase")["no_gifts"])
+    return bool(wanted and person_forms(wanted[0]).gift) and not own
 
 
 def intents_of(plan: Plan) -> list[dict[str, Any]]:
@@ -74,10 +75,12 @@ def intents_of(plan: Plan) -> list[dict[str, Any]]:
     """
     said: dict[str, Any] = dict.fromkeys(domain().names)
     for attribute, values in plan.wishes.items():
-        texts = [value if attribute == "brand" else value.casefold() for value in values]
+        brand = domain().by_name[attribute].role == "brand"
+        texts = [value if brand else value.casefold() for value in values]
         said[attribute] = texts if attribute in domain().many else texts[0]
-    if gender := plan.wishes.get("gender"):
-        forms = gender_forms(gender[0])
-        if plan.person or forms.age != "adult":
-            said["age_group"] = forms.age
-    return [{**said, "product_type": one.casefold()} for one in plan.types]
+    age, person = domain().name_of("age"), plan.wishes.get(domain().name_of("person"))
+    if age and person:
+        forms = person_forms(person[0])
+        if forms.age and (plan.person or forms.age != grown()):
+            said[age] = forms.age
+    return [{**said, domain().type.name: one.casefold()} for one in plan.types]

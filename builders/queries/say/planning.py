@@ -6,7 +6,7 @@ Out: plans, more than needed, in the order in which they should be verbalised.
 Paper, section 3: each product type of at least 5% gets a query, a catch-all covers the rest, and
 queries hold what sets the cluster apart from its siblings. The wishes of a query are a set that
 nearly all products of the cluster satisfy and few others do (``wishes.py``); wishes that shoppers
-usually add (gender, occasion) join where they cost no product.
+usually add (for whom, an occasion) join where they cost no product.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from fashion_rq_bench.builders.context.incidence import Incidence, Ints
-from fashion_rq_bench.builders.queries.check.quality import FITS_SIBLINGS
 from fashion_rq_bench.builders.queries.say.candidate_wishes import wish_incidence
 from fashion_rq_bench.builders.queries.say.draw import weighted
 from fashion_rq_bench.builders.queries.say.evidence import Evidence
+from fashion_rq_bench.builders.queries.say.habits import habit
 from fashion_rq_bench.builders.queries.say.plan import Plan, can_name_person
 from fashion_rq_bench.builders.queries.say.wish_sets import (
     Neighbourhood,
@@ -31,10 +31,13 @@ from fashion_rq_bench.builders.queries.say.wish_sets import (
     WishSet,
     WishSpace,
 )
+from fashion_rq_bench.schema.domain import domain
 
-__all__ = ["Planned", "Planner"]
+__all__ = ["FITS_SIBLINGS", "Planned", "Planner"]
 
-_BROAD = ("sub_category", "master_category")
+FITS_SIBLINGS = "fits siblings as well"
+"""The reason against a query whose wishes the siblings' products satisfy as the target's do."""
+
 _NAMED = 3
 _MOST_CATCH_ALLS = 3
 _SIZES = {3: 0.32, 4: 0.45, 5: 0.23}
@@ -46,17 +49,6 @@ _NEAREST = 6
 _LEAST_GAP = 0.1
 _LEAST_EXACT = 0.8
 _SLACK = 0.05
-_APPEAL = {
-    "gender": 3.0,
-    "occasion": 1.6,
-    "color": 1.6,
-    "brand": 1.2,
-    "style_tags": 5.0,
-    "pattern": 4.0,
-    "material": 4.0,
-    "price_hint": 1.0,
-    "age_group": 1.5,
-}
 
 
 APART = SearchRule(sibling=1.0, related=0.1, other=0.05, floor=0.65, steep=1.0)
@@ -115,7 +107,8 @@ class Planner:
     def __init__(self, catalog: pa.Table, index: PrefixIndex, values: Incidence) -> None:
         self._index = index
         self._values = values
-        self._broad = {column: wish_incidence(catalog, column) for column in _BROAD}
+        broad = domain().type.columns[1:]  # the narrowest first
+        self._broad = {column: wish_incidence(catalog, column) for column in broad}
 
     def plans(self, evidence: Evidence, count: int, rng: np.random.Generator) -> Iterator[Planned]:
         """``count`` plans and endless spare ones; the first ones cover the required types."""
@@ -185,14 +178,14 @@ class Planner:
             yield source
 
     def _holding(self, values: Incidence, products: Ints, types: Sequence[str]) -> Ints:
-        columns = [values.names.index(("product_type", value)) for value in types]
+        columns = [values.names.index((domain().type.name, value)) for value in types]
         held = values.matrix[products][:, columns].toarray().any(axis=1)
         return np.asarray(products[held])
 
     def _catch_all(self, tiers: Neighbourhood, minor: Sequence[str]) -> Iterator[Source]:
         """The narrowest broad category of all products, else the minor types named together."""
-        for column in _BROAD:
-            source = Source(WishSpace(self._broad[column], tiers, broad=True), broad=True)
+        for column, values in self._broad.items():
+            source = Source(WishSpace(values, tiers, broad=True), broad=True)
             sets = [one for one in source.sets if one.exact >= _LEAST_EXACT]
             products = self._holding(self._values, tiers.exact, minor)
             if sets and self._reaches(column, sets[0], products):
@@ -203,14 +196,14 @@ class Planner:
 
     def _reaches(self, column: str, chosen: WishSet, products: Ints) -> bool:
         """Whether all of some products are of the broad category that a set names."""
-        category = chosen.values["product_type"]
+        category = chosen.values[domain().type.name]
         return len(self._holding(self._broad[column], products, category)) == len(products)
 
 
 def _joint_types(space: WishSpace, required: Sequence[str]) -> int | None:
     """Number of the wish that names all required types and no others, if there is one."""
     for number, wish in enumerate(space.wishes):
-        if wish.attribute == "product_type" and set(wish.values) == set(required):
+        if wish.attribute == domain().type.name and set(wish.values) == set(required):
             return number
     return None
 
@@ -231,7 +224,7 @@ def _furthest(sets: Sequence[WishSet], rng: np.random.Generator) -> WishSet:
 def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> WishSet:
     """Add wishes that shoppers usually state, as long as the cluster's products hold them."""
     size = list(_SIZES)[weighted(list(_SIZES.values()), rng)]
-    appeal = dict(_APPEAL) if rng.random() < _FRUGAL else {**_APPEAL, "price_hint": 0.0}
+    frugal = rng.random() < _FRUGAL
     floor = max(base.exact - _SLACK, min(_LEAST_EXACT, base.exact))
     while len(base.wishes) < size:
         longer = [one for one in space.longer(base) if one.exact >= floor]
@@ -240,7 +233,7 @@ def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> Wish
         known = set(base.key)
         added = [next(i for i in one.key if i not in known) for one in longer]
         weights = [
-            appeal.get(space.wishes[i].attribute, 0.0) / len(space.wishes[i].values) for i in added
+            _appeal(space.wishes[i].attribute, frugal) / len(space.wishes[i].values) for i in added
         ]
         if not any(weights):
             break
@@ -248,12 +241,19 @@ def _complete(space: WishSpace, base: WishSet, rng: np.random.Generator) -> Wish
     return base
 
 
+def _appeal(attribute: str, frugal: bool) -> float:
+    """How readily shoppers add an attribute; only some of them mind the price."""
+    if attribute == domain().name_of("price") and not frugal:
+        return 0.0
+    return habit(attribute, "appeal")
+
+
 def _plan(
     chosen: WishSet, source: Source, phrases: frozenset[str], rng: np.random.Generator
 ) -> Planned:
     wishes = dict(chosen.values)
-    types = wishes.pop("product_type")
+    types = wishes.pop(domain().type.name)
     plan = Plan(types, wishes, False, source.broad, phrases)
-    if can_name_person(plan) and "age_group" not in wishes and rng.random() < _PERSON:
+    if can_name_person(plan) and domain().name_of("age") not in wishes and rng.random() < _PERSON:
         plan = replace(plan, person=True)
     return Planned(plan, chosen, source)

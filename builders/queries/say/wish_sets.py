@@ -22,6 +22,8 @@ import scipy.sparse as sp
 
 from fashion_rq_bench.builders.context.incidence import Incidence, Ints
 from fashion_rq_bench.builders.queries.say.candidate_wishes import Wish, candidates, masks
+from fashion_rq_bench.builders.queries.say.lexicon import person_forms
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["Neighbourhood", "PrefixIndex", "SearchRule", "WishSet", "WishSpace"]
 
@@ -29,9 +31,6 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _MOST_EXTRA = 3
-_SAY_AGE = frozenset(("boys", "girls", "unisex"))
-"""Genders whose words tell the age as well: boys are kids, "men and women" are adults."""
-
 _EXTRA_VALUE = 0.02
 _EXTRA_WISH = 0.01
 
@@ -184,7 +183,8 @@ class WishSpace:
         held, self._shares = _distinct(held, _tier_shares([len(tier) for tier in tiers.tiers]))
         self._masks = list(np.ascontiguousarray(held.T))
         self._lenient = [one.lenient for one in found]
-        self._says_age = [wish.values[0].casefold() in _SAY_AGE for wish in self.wishes]
+        self._type, self._age = domain().type.name, domain().name_of("age")
+        self._says_age = [_says_age(wish) for wish in self.wishes]
         self._costs = [_EXTRA_WISH + _EXTRA_VALUE * (len(one.wish.values) - 1) for one in found]
 
     def best(self, must: Sequence[int] = (), rule: SearchRule | None = None) -> list[WishSet]:
@@ -195,7 +195,7 @@ class WishSpace:
             rule: what a good set is, if not what this space was made with.
         """
         rule = rule or self._rule
-        starts = [i for i, wish in enumerate(self.wishes) if wish.attribute == "product_type"]
+        starts = [i for i, wish in enumerate(self.wishes) if wish.attribute == self._type]
         found: dict[tuple[int, ...], WishSet] = {}
         keys = [tuple(must)] if must else [(i,) for i in starts]
         while keys:
@@ -228,7 +228,7 @@ class WishSpace:
 
     def shorter(self, base: WishSet) -> list[WishSet]:
         """The sets that say one wish less than ``base``, its product types apart."""
-        types = {i for i in base.key if self.wishes[i].attribute == "product_type"}
+        types = {i for i in base.key if self.wishes[i].attribute == self._type}
         spare = [i for i in base.key if i not in types]
         return self.measure([tuple(i for i in base.key if i != gone) for gone in spare])
 
@@ -237,12 +237,16 @@ class WishSpace:
         taken = {self.wishes[i].attribute for i in key}
         spare = _MOST_EXTRA - sum(len(self.wishes[i].values) - 1 for i in key)
         if any(self._says_age[i] for i in key):
-            taken.add("age_group")
+            taken.add(self._age)
         for i, wish in enumerate(self.wishes):
-            if (sure and self._lenient[i]) or (self._says_age[i] and "age_group" in taken):
+            if (sure and self._lenient[i]) or (self._says_age[i] and self._age in taken):
                 continue
             if wish.attribute not in taken and len(wish.values) - 1 <= max(spare, 0):
                 yield tuple(sorted((*key, i)))
+
+
+def _says_age(wish: Wish) -> bool:
+    return wish.attribute == domain().name_of("person") and person_forms(wish.values[0]).tells_age
 
 
 def _tier_shares(sizes: Sequence[int]) -> Floats:
