@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fashion_rq_bench.builders.queries.say.query_config import QueryConfig
 from fashion_rq_bench.builders.queries.llm.cache import AnswerCache, request_key
 from fashion_rq_bench.builders.queries.llm.config import LLMConfig
 from fashion_rq_bench.builders.queries.llm.drafts import cluster_prompts
+from fashion_rq_bench.builders.queries.say.query_config import QueryConfig
 
 __all__ = ["price_job"]
 
