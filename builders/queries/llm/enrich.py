@@ -22,27 +22,20 @@ from fashion_rq_bench.builders.queries.llm.cache import Completion
 from fashion_rq_bench.builders.queries.llm.calls import Caller, together
 from fashion_rq_bench.builders.queries.llm.client import TransientError
 from fashion_rq_bench.builders.queries.llm.prompt import quoted
-from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.support.optional import require
 from fashion_rq_bench.words.vocabulary import contains, tokens
 
-__all__ = ["READING_SCHEMA", "Reader", "read_readings", "reading_messages"]
+__all__ = ["Reader", "read_readings", "reading_messages", "reading_schema"]
 
 Intent = dict[str, Any]
 Messages = tuple[dict[str, str], ...]
 
 _SYSTEM = """\
-You read what people type into the search box of an online fashion shop and write down what they \
+You read what people type into the search box of an online {shop} shop and write down what they \
 ask for. An attribute that a search does not express is left out.
 
-product_type (text): the kind of thing, one of {product_type}
-gender (text): one of {gender}
-age_group (text): one of {age_group}
-price_hint (text): one of {price_hint}
-color (list): such as {color}
-occasion (list): what it is for, such as {occasion}
-pattern, material, style_tags (lists): in the words of the search
-brand (list): only brands whose words stand in the search
+{attributes}
 
 Rules
 1. Write down what the search says or plainly implies ("for my wife" is for women), nothing else.
@@ -59,34 +52,38 @@ Answer with one JSON object and nothing else: {{"readings": [{{"number": the sea
 
 _REQUEST = "<queries>\n{queries}\n</queries>\nRead these {count} searches."
 
-_STRING = {"type": "string"}
-_INTENT = {
-    "type": "object",
-    "properties": {
-        name: {"type": "array", "items": _STRING} if name in domain().many else _STRING
-        for name in domain().names
-    },
+_MEANT = {
+    "type": "the kind of thing, one of {}",
+    "person": "one of {}",
+    "age": "one of {}",
+    "price": "one of {}",
+    "color": "such as {}",
+    "occasion": "what it is for, such as {}",
+    "words": "in the words of the search",
+    "brand": "only brands whose words stand in the search",
 }
-READING_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "readings": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "number": {"type": "integer"},
-                    "intents": {"type": "array", "items": _INTENT},
-                },
-                "required": ["number", "intents"],
-            },
-        }
-    },
-    "required": ["readings"],
-}
-"""JSON schema of an answer."""
+"""What a model is told of the attributes of a role, in this order."""
 
+_STRING = {"type": "string"}
 _LISTED = 200
+
+
+@per_domain
+def reading_schema() -> Mapping[str, Any]:
+    """JSON schema of an answer."""
+    many = {"type": "array", "items": _STRING}
+    said = {one.name: many if one.many else _STRING for one in domain().attributes}
+    intents = {"type": "array", "items": {"type": "object", "properties": said}}
+    reading = {
+        "type": "object",
+        "properties": {"number": {"type": "integer"}, "intents": intents},
+        "required": ["number", "intents"],
+    }
+    return {
+        "type": "object",
+        "properties": {"readings": {"type": "array", "items": reading}},
+        "required": ["readings"],
+    }
 
 
 def reading_messages(queries: Sequence[str], book: Phrasebook) -> Messages:
@@ -96,14 +93,31 @@ def reading_messages(queries: Sequence[str], book: Phrasebook) -> Messages:
         queries: texts.
         book: phrases of the edition; names at most 200 values per attribute.
     """
-    names = ("product_type", "gender", "age_group", "price_hint", "color", "occasion")
-    listed = {name: quoted(_values(book, name)[:_LISTED])[1:-1] for name in names}
     lines = (quoted({"number": i, "search": text}) for i, text in enumerate(queries, start=1))
     user = _REQUEST.format(queries="\n".join(lines), count=len(queries))
     return (
-        {"role": "system", "content": _SYSTEM.format(**listed)},
+        {
+            "role": "system",
+            "content": _SYSTEM.format(shop=domain().name, attributes=_attributes(book)),
+        },
         {"role": "user", "content": user},
     )
+
+
+def _attributes(book: Phrasebook) -> str:
+    """A line per role, or per attribute where it differs: name, form, what it means."""
+    lines = []
+    for role, meant in _MEANT.items():
+        names = [one.name for one in domain().attributes if one.role == role and one.many]
+        if role == "words" and names:
+            lines.append(f"{', '.join(names)} ({'lists' if len(names) > 1 else 'list'}): {meant}")
+        for one in domain().attributes:
+            if one.role == role and not (role == "words" and one.many):
+                said = "one of {}" if role == "words" else meant
+                values = quoted(_values(book, one.name)[:_LISTED])[1:-1]
+                form = "list" if one.many else "text"
+                lines.append(f"{one.name} ({form}): {said.format(values)}")
+    return "\n".join(lines)
 
 
 def _values(book: Phrasebook, attribute: str) -> list[str]:
@@ -198,7 +212,7 @@ def _value(
     name: str, text: str, query: str, book: Phrasebook, problems: Counter[str]
 ) -> str | None:
     """A value as the catalog spells it; None if it must not be used."""
-    if name == "brand":
+    if name == domain().name_of("brand"):
         brand, stands = _brand(text, query, book)
         if not stands:
             problems["a brand that the search does not name"] += 1
@@ -221,7 +235,9 @@ def _brand(text: str, query: str, book: Phrasebook) -> tuple[str, bool]:
     if words in book.cased:
         brand = book.cased[words][0]
         return brand, f" {brand} " in f" {query} "
-    known = next((v for n, v in book.meanings.get(words, ()) if n == "brand"), None)
+    known = next(
+        (v for n, v in book.meanings.get(words, ()) if n == domain().name_of("brand")), None
+    )
     return known or " ".join(text.split()), contains(query, text)
 
 
@@ -280,7 +296,7 @@ class Reader:
         read = _Read()
         for number in range(self.caller.tries):
             try:
-                completion = await self.caller.answer(messages, number, READING_SCHEMA)
+                completion = await self.caller.answer(messages, number, reading_schema())
             except TransientError:
                 read.problems["a call that failed"] += 1
                 break
