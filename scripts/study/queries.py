@@ -64,16 +64,15 @@ def plain_queries(
     rows = []
     for leaf in leaves:
         products = corpus.take(index.members(leaf))
-        kind, color, gender = (
-            _dominant(products[name]) for name in ("article_type", "base_color", "gender")
-        )
+        kind, color, person = (_dominant(products, role) for role in ("type", "color", "person"))
+        said = {"type": kind, "color": color, "person": person}
         intent = {
-            "product_type": kind.casefold(),
-            "color": [color.casefold()] if color else None,
-            "gender": gender.casefold() if gender else None,
+            one.name: [said[one.role].casefold()] if one.many else said[one.role].casefold()
+            for one in domain().attributes
+            if said.get(one.role)
         }
         many = type_forms(kind).many[0]
-        text = " ".join(filter(None, [color.lower(), many, gender and f"for {gender.lower()}"]))
+        text = " ".join(filter(None, [color.lower(), many, person and f"for {person.lower()}"]))
         for place, words in enumerate((text, f"looking for {text}")):
             rows.append(
                 {
@@ -88,8 +87,10 @@ def plain_queries(
     return pa.Table.from_pylist(rows, schema=queries_schema())
 
 
-def _dominant(values: pa.ChunkedArray) -> str:
-    counts = Counter(value for value in values.to_pylist() if value)
+def _dominant(products: pa.Table, role: str) -> str:
+    """The commonest value of the attribute of a role; "" where there is none."""
+    one = domain().role(role)
+    counts = Counter(value for value in products[one.column].to_pylist() if value) if one else {}
     return min(counts, key=lambda value: (-counts[value], value)) if counts else ""
 
 

@@ -19,9 +19,7 @@ from typing import Any
 
 from fashion_rq_bench.builders.queries.check.steering import steering
 from fashion_rq_bench.builders.queries.llm.prompt_text import (
-    ANSWER_SCHEMA,
     CORRECTION,
-    PROMPT_VERSION,
     REASONS,
     REQUEST,
     SYSTEM,
@@ -31,8 +29,6 @@ from fashion_rq_bench.builders.queries.say.habits import table
 from fashion_rq_bench.schema.domain import domain
 
 __all__ = [
-    "ANSWER_SCHEMA",
-    "PROMPT_VERSION",
     "Message",
     "Prompt",
     "correction",

@@ -36,7 +36,8 @@ from fashion_rq_bench.builders.queries.llm.calls import Asked, Caller
 from fashion_rq_bench.builders.queries.llm.client import _retry_after, load_model
 from fashion_rq_bench.builders.queries.llm.generate import LLMConfig, generate_with_llm
 from fashion_rq_bench.builders.queries.llm.price import price_job
-from fashion_rq_bench.builders.queries.llm.prompt import ANSWER_SCHEMA, render
+from fashion_rq_bench.builders.queries.llm.prompt import render
+from fashion_rq_bench.builders.queries.llm.prompt_text import ANSWER_SCHEMA
 from fashion_rq_bench.builders.queries.llm.report import bar
 from fashion_rq_bench.errors import ConfigError, InputError, LLMError
 from fashion_rq_bench.schema.tables import catalog_schema, queries_schema

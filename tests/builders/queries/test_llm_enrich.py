@@ -16,9 +16,8 @@ from fashion_rq_bench.builders.queries.check.parser import parse_intent
 from fashion_rq_bench.builders.queries.check.phrasebook import Phrasebook, phrasebook
 from fashion_rq_bench.builders.queries.llm.enrich import (
     read_readings,
-    reading_messages,
-    reading_schema,
 )
+from fashion_rq_bench.builders.queries.llm.reading_request import reading_messages, reading_schema
 from fashion_rq_bench.schema.domain import domain
 
 QUERIES = ("Men's black tees by Puma", "a red kurta, only for my wife", "dinosaur watches")
