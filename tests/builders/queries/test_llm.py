@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fake_llm_answers
 import pyarrow as pa
 import pytest
 from helpers.llm_server import (
@@ -176,7 +177,7 @@ def test_failing_queries_go_back_once_with_the_reasons(tmp_path: Path) -> None:
     assert report["clusters"] == 4
     assert report["queries_sent_back"] >= 12
     assert report["kept"] >= 1
-    assert not set(made.table["query"].to_pylist()) & set(fake_llm.FAULTY)
+    assert not set(made.table["query"].to_pylist()) & set(fake_llm_answers.FAULTY)
     assert made.report["dropped"]["length"] == made.report["dropped"]["internal names"] == 4
     assert made.report["dropped"]["no product"] >= 4
 
