@@ -39,19 +39,6 @@ _SHOWN_METRICS = tuple(
     (task, MAIN_METRICS[task]) for task in ("ranking", "classification", "sibling")
 )
 _FIRST = ord("A")
-_PRODUCT_VALUES: Mapping[str, tuple[str, ...]] = {
-    "product_type": ("article_type", "sub_category", "master_category"),
-    "gender": ("gender",),
-    "age_group": ("age_group",),
-    "color": ("base_color",),
-    "pattern": ("pattern",),
-    "material": ("material",),
-    "occasion": ("occasion", "usage"),
-    "brand": ("brand",),
-    "price_hint": ("price_tier", "price"),
-    "style_tags": ("style",),
-}
-"""Columns of a product in which an attribute is looked up; the first with a value is shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +279,7 @@ def _details(collection: Collection) -> dict[str, dict[str, Any]]:
 def _products(collection: Collection, rows: Sequence[int]) -> dict[str, Any]:
     """Products by column; attribute values as codes of the distinct ones, 0 for none."""
     names = dict.fromkeys(
-        ["product_id", "title", *(c for one in _PRODUCT_VALUES.values() for c in one)]
+        ["product_id", "title", *(c for one in domain().attributes for c in one.columns)]
     )
     table = collection.edition.table("corpus", list(names)).take(pa.array(rows, pa.int64()))
     values: dict[str, int] = {"": 0}
@@ -300,9 +287,9 @@ def _products(collection: Collection, rows: Sequence[int]) -> dict[str, Any]:
         "id": table["product_id"].to_pylist(),
         "title": [title or "" for title in table["title"].to_pylist()],
     }
-    for attribute, columns in _PRODUCT_VALUES.items():
-        texts = pc.coalesce(*(_text_column(table[name]) for name in columns), "").to_pylist()
-        found[attribute] = [values.setdefault(text, len(values)) for text in texts]
+    for one in domain().attributes:
+        texts = pc.coalesce(*(_text_column(table[name]) for name in one.columns), "").to_pylist()
+        found[one.name] = [values.setdefault(text, len(values)) for text in texts]
     return found | {"values": list(values)}
 
 
