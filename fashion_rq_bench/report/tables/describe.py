@@ -200,10 +200,8 @@ def _labels(here: Facts, paper: Facts) -> Table:
     grades = tuple(reversed(GRADE_NAMES))
     table = _table("Table 8. Labels", "task", *grades)
     for task in ("ranking", "classification"):
-        for name, shares in (
-            (f"{_TASK_TITLES[task]} {task}", here[task]),
-            ("paper", paper.get(task, {})),
-        ):
+        named = ((f"{_TASK_TITLES[task]} {task}", here[task]), ("paper", paper.get(task, {})))
+        for name, shares in named:
             _add(table, name, *(_share(shares.get(grade)) for grade in grades))
     return table
 
@@ -230,12 +228,8 @@ def _coverage(here: Facts, paper: Facts) -> Table:
             cells = (_part(facts.get(key, {}), value) for facts in (here, paper))
             _add(table, f"T2 pairs, {value}", *cells)
     for key in ("min", "median", "mean", "max"):
-        _add(
-            table,
-            f"price, {key}",
-            _text(here["price"][key]),
-            _text(paper.get("price", {}).get(key)),
-        )
+        theirs = paper.get("price", {}).get(key)
+        _add(table, f"price, {key}", _text(here["price"][key]), _text(theirs))
     return table
 
 

@@ -84,7 +84,6 @@ def _items(edition: Edition, prefix: list[int]) -> list[dict[str, Any]]:
     corpus = edition.table("corpus", ["product_id", *domain().shown, "semantic_id"])
     codes = np.array(corpus["semantic_id"].to_pylist())[:, : len(prefix)]
     rows = np.flatnonzero((codes == np.array(prefix)).all(axis=1))[:_ITEMS]
-    items: list[dict[str, Any]] = (
-        corpus.take(rows).select(["product_id", *domain().shown]).to_pylist()
-    )
+    shown = corpus.take(rows).select(["product_id", *domain().shown])
+    items: list[dict[str, Any]] = shown.to_pylist()
     return items
