@@ -149,7 +149,7 @@ def _found(texts: Sequence[str], columns: Sequence[str]) -> dict[str, list[list[
     return {name: found[table] for name, table in terms.items()}
 
 
-def _begun(plain: pa.Array, lists: Sequence[list[str]], terms: str | None) -> Sequence[list[str]]:
+def _begun(plain: pa.Array, lists: Sequence[list[str]], terms: str | None) -> list[list[str]]:
     """Lists that begin with the term of a plain column."""
     encoded = plain.dictionary_encode()
     names = encoded.dictionary.to_pylist()
