@@ -96,11 +96,15 @@ class RankingMetric(ValidatedMetric):
     """A metric over scores and grades, one list of each per query.
 
     Attributes:
-        values: predictions, references and the metric's own options to one value per query, by
-            name.
+        label: of its values, which also carry their cut-off, such as ``ndcg@10``.
+        k: the cut-off, if none is asked for.
+        measure: a function of :mod:`fashion_rq_bench.measures.ranking`, whose options are the
+            metric's own.
     """
 
-    values: Callable[..., Mapping[str, NDArray[np.float64]]]
+    label: str
+    k: int | None = 10
+    measure: Callable[..., NDArray[np.float64]]
 
     features_of_input = datasets.Features(
         {
@@ -124,8 +128,12 @@ class RankingMetric(ValidatedMetric):
         return_per_query: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        values = self.values(predictions, references, **options)
-        return summary(values, return_per_query=return_per_query)
+        k = options.pop("k", self.k)
+        values = self.measure(predictions, references, k, **options)
+        cutoffs, columns = ([k], values[:, None]) if values.ndim == 1 else (k, values)
+        names = [self.label if one is None else f"{self.label}@{one}" for one in cutoffs]
+        named = dict(zip(names, columns.T, strict=True))
+        return summary(named, return_per_query=return_per_query)
 
 
 def _lists(rows: Ragged) -> list[Any]:

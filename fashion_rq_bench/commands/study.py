@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import Json, Shown, add_group, print_shown
 
 __all__ = ["register"]
 
@@ -21,14 +21,8 @@ Key = Annotated[Path, typer.Argument(help="The key that study sample wrote.")]
 
 def register(app: typer.Typer) -> None:
     """Add the group ``study``."""
-    group = typer.Typer(
-        help="User study: draw queries blindly, make the rating page, analyse the answers.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
-    for verb in (sample, page, analyse):
-        group.command()(verb)
-    app.add_typer(group, name="study")
+    text = "User study: draw queries blindly, make the rating page, analyse the answers."
+    add_group(app, "study", text, sample, page, analyse)
 
 
 def sample(

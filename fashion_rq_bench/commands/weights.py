@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fashion_rq_bench.commands._shown import Json, Shown, print_shown, say
+from fashion_rq_bench.commands._shown import Json, Shown, add_group, print_shown, say
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,14 +42,8 @@ Base = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the group ``weights``."""
-    group = typer.Typer(
-        help="Attribute weights: train a cross-encoder, fit weights with it, show them.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
-    for verb in (train, fit, show):
-        group.command()(verb)
-    app.add_typer(group, name="weights")
+    text = "Attribute weights: train a cross-encoder, fit weights with it, show them."
+    add_group(app, "weights", text, train, fit, show)
 
 
 def train(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -59,9 +59,6 @@ from fashion_rq_bench.retrievers.registry import resolve
 from fashion_rq_bench.schema.tables import TASK_CONFIGS
 from fashion_rq_bench.support.files import digest
 from fashion_rq_bench.support.metering import Cost, load_record, metering, store_record
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "FLOOR",

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig
+from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig, Pairs
 from fashion_rq_bench.relevance.comparators._sides import (
     LEVELS,
     SEPARATOR,
@@ -26,7 +26,6 @@ from fashion_rq_bench.relevance.comparators._sides import (
     path_of,
     side_of,
 )
-from fashion_rq_bench.relevance.similarity import Similarity
 from fashion_rq_bench.words.folding import plain
 from fashion_rq_bench.words.number import plural
 from fashion_rq_bench.words.tokens import token_key
@@ -85,25 +84,19 @@ class Category(Comparator):
         """Category paths; a product without any level is missing."""
         return side_of(category_levels(products), lambda key: (SEPARATOR.join(levels_of(key)),))
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
         """Matches of types with joined paths, as :meth:`product_side` gives them; not symmetric."""
-        hits = found(queries, products, config)
-        compared = {path: _compared(path) for path in set(products)}
+        hits = found(pairs.queries, pairs.products, pairs.config)
+        compared = {path: _compared(path) for path in set(pairs.products)}
         rows: list[int] = []
         strings: list[str] = []
-        for row, (path, hit) in enumerate(zip(products, hits.tolist(), strict=True)):
+        for row, (path, hit) in enumerate(zip(pairs.products, hits.tolist(), strict=True)):
             leaf, everything = compared[path]
             strings += leaf if hit else everything
             rows += [row] * (len(strings) - len(rows))
         best = np.where(hits, self.least, 0.0)
-        np.maximum.at(best, rows, similarity([queries[row] for row in rows], strings))
+        asked = [pairs.queries[row] for row in rows]
+        np.maximum.at(best, rows, pairs.similarity(asked, strings))
         return best
 
 

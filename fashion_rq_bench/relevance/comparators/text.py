@@ -13,13 +13,13 @@ says of it ("usage/occasion", paper 8.0.5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig
+from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig, Pairs
 from fashion_rq_bench.relevance.comparators._sides import (
     LEVELS,
     Side,
@@ -27,7 +27,6 @@ from fashion_rq_bench.relevance.comparators._sides import (
     column,
     text_side,
 )
-from fashion_rq_bench.relevance.similarity import Similarity
 from fashion_rq_bench.schema.domain import per_domain
 from fashion_rq_bench.words.folding import fold
 from fashion_rq_bench.words.terms import synonyms
@@ -69,13 +68,6 @@ class Text(Comparator):
             texts.append(category_paths(products))
         return text_side(self.own_values(products), texts, self.query_value)
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
         """sim(v, u); symmetric where the similarity is."""
-        return similarity(queries, products)
+        return pairs.similarity(pairs.queries, pairs.products)
