@@ -21,7 +21,7 @@ from fashion_rq_bench.errors import MetricInputError
 from fashion_rq_bench.measures._ragged import Ragged, check_same_rows, number_rows
 from fashion_rq_bench.measures.ranking import mean
 
-__all__ = ["RankingMetric", "ValidatedMetric", "identifier", "summary"]
+__all__ = ["RankingMetric", "ValidatedMetric", "check_equally_long", "identifier", "summary"]
 
 
 class ValidatedMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
@@ -139,6 +139,15 @@ class RankingMetric(ValidatedMetric):
 def _lists(rows: Ragged) -> list[Any]:
     split = np.split(rows.values.astype(np.float64), rows.offsets[1:-1])
     return [row.tolist() for row in split]
+
+
+def check_equally_long(predictions: Any, references: Any) -> None:
+    """Refuse predictions and references of unequal number, or none at all."""
+    if len(predictions) != len(references) or not len(predictions):
+        raise MetricInputError(
+            "predictions and references must be equally long and not empty.",
+            given=f"{len(predictions)} predictions, {len(references)} references",
+        )
 
 
 def identifier(value: Any, row: int, field: str) -> str:

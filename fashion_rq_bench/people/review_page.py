@@ -9,15 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fashion_rq_bench.people.hand_review import (
-    ANSWERS_FORMAT,
-    HIGHEST,
-    ITEM_COLUMNS,
-    LOWEST,
-    SCALES,
-    Review,
-)
+from fashion_rq_bench.people.hand_review import ITEM_COLUMNS, Review
 from fashion_rq_bench.people.page_frame import framed, scale_words
+from fashion_rq_bench.people.review_answers import ANSWERS_FORMAT, HIGHEST, LOWEST, SCALES
 from fashion_rq_bench.support.files import write_text
 
 __all__ = ["review_page", "write_review_page"]
