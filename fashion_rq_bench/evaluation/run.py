@@ -44,17 +44,8 @@ from fashion_rq_bench.evaluation.results import (
     with_key,
 )
 from fashion_rq_bench.evaluation.task_scores import SCORING_VERSION, TaskScores, score_task
-from fashion_rq_bench.evaluation.whole_catalog import (
-    RETRIEVAL,
-    catalog_rankings,
-    score_catalog,
-)
-from fashion_rq_bench.retrievers.base import (
-    Found,
-    Retriever,
-    Scores,
-    why_no_search,
-)
+from fashion_rq_bench.evaluation.whole_catalog import RETRIEVAL, catalog_rankings, score_catalog
+from fashion_rq_bench.retrievers.base import Found, Retriever, Scores, why_no_search
 from fashion_rq_bench.retrievers.registry import resolve
 from fashion_rq_bench.schema.tables import TASK_CONFIGS
 from fashion_rq_bench.support.files import digest

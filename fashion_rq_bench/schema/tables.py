@@ -123,11 +123,7 @@ CLASSIFICATION = pa.schema(
     {**_query, "product_id": _text, "label": pa.int64(), "match": pa.float32()}
 )
 SIBLING = pa.schema(
-    {
-        **_query,
-        "prefix": _prefix,
-        "candidates": _candidates(product_id=_text, target=pa.bool_()),
-    }
+    {**_query, "prefix": _prefix, "candidates": _candidates(product_id=_text, target=pa.bool_())}
 )
 PARAPHRASE = pa.schema(
     {

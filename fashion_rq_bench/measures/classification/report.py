@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import MetricInputError
-from fashion_rq_bench.measures._ragged import (
-    Array,
-    Ints,
-)
+from fashion_rq_bench.measures._ragged import Array, Ints
 from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = ["Report", "checked_classes", "classification_report", "report_from_confusion"]

@@ -50,8 +50,7 @@ class ComparatorConfig:
         low, high = self.price_thresholds
         if not 0 < low < high < float("inf"):
             raise ConfigError(
-                "Price thresholds must be two rising positive numbers.",
-                given=self.price_thresholds,
+                "Price thresholds must be two rising positive numbers.", given=self.price_thresholds
             )
 
 

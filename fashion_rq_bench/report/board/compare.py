@@ -104,14 +104,7 @@ class Comparisons:
 
     def grid(self) -> Grid:
         """The rows as a table."""
-        heads = (
-            "first – second",
-            "metric",
-            "difference",
-            "p",
-            "p (Holm)",
-            "win / tie / loss",
-        )
+        heads = ("first – second", "metric", "difference", "p", "p (Holm)", "win / tie / loss")
         rows = [Row(f"{one.first} – {one.second}", _cells(one)) for one in self.rows]
         title = f"Differences ({self.edition_name}, edition {self.edition_id[:12]})"
         return Grid("differences", title, (*heads, "detectable"), tuple(rows), self.notes)
