@@ -30,7 +30,8 @@ measures > measures.ranked: average_precision hit_rate ndcg precision recall rec
 . > words: vocabulary
 . > relevance: comparators similarity visual=images intents matching=pair_relevance weights_file
   consistent=satisfaction
-comparators > relevance.comparators: age_group brand color gender price product_type soft_text
+comparators > relevance.comparators: age_group=scale brand=name color gender=choice price=tier
+  product_type=category soft_text=text
 retrievers > encoders: assemble baselines encoders=by_name encoding loading lsa model names
   open_clip sentence tokens vectors
 . > editions: edition pools judgements=pool_relevance
