@@ -77,7 +77,9 @@ def train(
     config = kind.small() if small else kind()
     config = _changed(config, base, steps, batch_size, learning_rate, max_length, seed)
     say(f"Training {config.base} on {len(parts['train'])} pairs from {told['source']}.")
-    trained = cross_encoder.train_cross_encoder(*parts.values(), out, config, data=told)
+    trained = cross_encoder.train_cross_encoder(
+        parts["train"], parts["valid"], out, config, data=told
+    )
     sanity = asdict(derive.check_model(cross_encoder.load_cross_encoder(out)))
     print_shown(_trained_shown(trained, esci_pairs.count_pairs_table(parts), sanity), as_json)
 
