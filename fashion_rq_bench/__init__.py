@@ -41,27 +41,18 @@ __all__ = [
     "score",
 ]
 
-_HOMES = {
-    "Edition": "editions.edition",
-    "average_precision": "measures.ranking",
-    "errors": "errors",
-    "hit_rate": "measures.ranking",
-    "ndcg": "measures.ranking",
-    "precision": "measures.ranking",
-    "recall": "measures.ranking",
-    "reciprocal_rank": "measures.ranking",
-    "score": "measures.ranking",
-}
+_HOMES = {"Edition": "editions.edition", "errors": "errors"}
+"""Where a public name lives that is no ranking measure."""
 
 
 def __getattr__(name: str) -> object:
     """Import a public name on first use (PEP 562)."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = import_module(f"{__name__}.{_HOMES[name]}")
-    found = home if name == _HOMES[name] else getattr(home, name)
+    home = import_module(f"{__name__}.{_HOMES.get(name, 'measures.ranking')}")
+    found = home if name == "errors" else getattr(home, name)
     globals()[name] = found
     return found
 

@@ -21,7 +21,7 @@ from fashion_rq_bench.errors import MetricInputError
 from fashion_rq_bench.measures._ragged import Ragged, check_same_rows, number_rows
 from fashion_rq_bench.measures.ranking import mean
 
-__all__ = ["RankingMetric", "ValidatedMetric", "identifier", "summary"]
+__all__ = ["RankingMetric", "ValidatedMetric", "check_equally_long", "identifier", "summary"]
 
 
 class ValidatedMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
@@ -96,11 +96,15 @@ class RankingMetric(ValidatedMetric):
     """A metric over scores and grades, one list of each per query.
 
     Attributes:
-        values: predictions, references and the metric's own options to one value per query, by
-            name.
+        label: of its values, which also carry their cut-off, such as ``ndcg@10``.
+        k: the cut-off, if none is asked for.
+        measure: a function of :mod:`fashion_rq_bench.measures.ranking`, whose options are the
+            metric's own.
     """
 
-    values: Callable[..., Mapping[str, NDArray[np.float64]]]
+    label: str
+    k: int | None = 10
+    measure: Callable[..., NDArray[np.float64]]
 
     features_of_input = datasets.Features(
         {
@@ -124,13 +128,26 @@ class RankingMetric(ValidatedMetric):
         return_per_query: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        values = self.values(predictions, references, **options)
-        return summary(values, return_per_query=return_per_query)
+        k = options.pop("k", self.k)
+        values = self.measure(predictions, references, k, **options)
+        cutoffs, columns = ([k], values[:, None]) if values.ndim == 1 else (k, values)
+        names = [self.label if one is None else f"{self.label}@{one}" for one in cutoffs]
+        named = dict(zip(names, columns.T, strict=True))
+        return summary(named, return_per_query=return_per_query)
 
 
 def _lists(rows: Ragged) -> list[Any]:
     split = np.split(rows.values.astype(np.float64), rows.offsets[1:-1])
     return [row.tolist() for row in split]
+
+
+def check_equally_long(predictions: Any, references: Any) -> None:
+    """Refuse predictions and references of unequal number, or none at all."""
+    if len(predictions) != len(references) or not len(predictions):
+        raise MetricInputError(
+            "predictions and references must be equally long and not empty.",
+            given=f"{len(predictions)} predictions, {len(references)} references",
+        )
 
 
 def identifier(value: Any, row: int, field: str) -> str:

@@ -7,6 +7,7 @@ Out: tables on standard output, or JSON with ``--json``; notes for the user on s
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,16 @@ from fashion_rq_bench.schema.domain import enter, load_domain
 if TYPE_CHECKING:
     from fashion_rq_bench.editions.edition import Edition
 
-__all__ = ["DomainPath", "EditionPath", "Json", "Shown", "opened", "print_shown", "say"]
+__all__ = [
+    "DomainPath",
+    "EditionPath",
+    "Json",
+    "Shown",
+    "add_group",
+    "opened",
+    "print_shown",
+    "say",
+]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 EditionPath = Annotated[
@@ -42,6 +52,14 @@ class Shown:
 
     parts: list[Any] = field(default_factory=list)
     data: Any = None
+
+
+def add_group(app: typer.Typer, name: str, text: str, *verbs: Callable[..., None]) -> None:
+    """Add a group of verbs, each named as its function."""
+    group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+    for verb in verbs:
+        group.command()(verb)
+    app.add_typer(group, name=name)
 
 
 def opened(edition: str, domain: str | None = None) -> Edition:

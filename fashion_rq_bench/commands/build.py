@@ -60,8 +60,7 @@ Settings = Annotated[
     ),
 ]
 Reuse = Annotated[
-    str | None,
-    typer.Option(help="Take semantic IDs and string vectors from this edition."),
+    str | None, typer.Option(help="Take semantic IDs and string vectors from this edition.")
 ]
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Run code from the encoder's repository.")

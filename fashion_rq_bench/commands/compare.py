@@ -6,7 +6,6 @@ Out: a table of differences with intervals and tests, and how far the tasks agre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -46,18 +45,6 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare models: difference, interval, test, wins, and the smallest difference to be seen."""
-    shown = _compared(models or (), edition, results, tasks or (), metrics or (), by_query)
-    print_shown(shown, as_json)
-
-
-def _compared(
-    models: Sequence[str],
-    edition: str,
-    results: Path | None,
-    tasks: Sequence[str],
-    metrics: Sequence[str],
-    by_query: bool,
-) -> Shown:
     from fashion_rq_bench.commands.evaluate import results_folder
     from fashion_rq_bench.report.board.board import read_board
     from fashion_rq_bench.report.board.compare import compare as run
@@ -66,6 +53,7 @@ def _compared(
     found = opened(edition)
     board = read_board(found, results or results_folder(found.path))
     chosen = models or [board.models[place].label for place in board.places()]
-    asked = wanted_metrics(board, tasks, metrics)
+    asked = wanted_metrics(board, tasks or (), metrics or ())
     compared = run(board, chosen, asked, by_cluster=not by_query)
-    return Shown([compared.table(), compared.agreement.text()], compared.to_dict())
+    parts = [compared.table(), compared.agreement.text()]
+    print_shown(Shown(parts, compared.to_dict()), as_json)

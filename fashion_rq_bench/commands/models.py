@@ -22,10 +22,6 @@ def register(app: typer.Typer) -> None:
 
 def models(as_json: Json = False) -> None:
     """Print the retrievers known by name, and how each baseline is run."""
-    print_shown(_listing(), as_json)
-
-
-def _listing() -> Shown:
     from rich.table import Table
 
     from fashion_rq_bench.encoders.baselines import BASELINES
@@ -45,4 +41,5 @@ def _listing() -> Shown:
     others = ", ".join(name for name in RETRIEVER_NAMES if name not in BASELINES)
     rest = f"Also: {others}, any Hub id or folder, KIND:FOLDER, BASELINE:FOLDER, rrf:A+B."
     records = {name: asdict(record) for name, record in BASELINES.items()}
-    return Shown([table, rest], {"bm25": asdict(BM25Config()), "baselines": records})
+    data = {"bm25": asdict(BM25Config()), "baselines": records}
+    print_shown(Shown([table, rest], data), as_json)

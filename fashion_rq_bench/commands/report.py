@@ -6,7 +6,6 @@ Out: a folder to read, to cite and to publish.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -37,14 +36,11 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write an edition's results as tables, plots and a leaderboard page."""
-    print_shown(_written(editions or ["mini"], results, out, domain), as_json)
-
-
-def _written(editions: Sequence[str], results: Path | None, out: Path, domain: str | None) -> Shown:
     from fashion_rq_bench.commands.evaluate import results_folder
     from fashion_rq_bench.report.write import write_report
 
-    found = [opened(name, domain) for name in editions]
+    found = [opened(name, domain) for name in editions or ["mini"]]
     files = write_report([(one, results or results_folder(one.path)) for one in found], out)
     lines = [f"Wrote {path}" for path in files]
-    return Shown(lines, {"out": str(out), "files": [str(path) for path in files]})
+    facts = {"out": str(out), "files": [str(path) for path in files]}
+    print_shown(Shown(lines, facts), as_json)

@@ -12,23 +12,24 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import EditionPath, Json, Shown, opened, print_shown
+from fashion_rq_bench.commands._shown import (
+    EditionPath,
+    Json,
+    Shown,
+    add_group,
+    opened,
+    print_shown,
+)
 
 __all__ = ["register"]
-
-_group = typer.Typer(
-    help="Check queries by eye: make a page of a sample, and read the ratings back.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 
 
 def register(app: typer.Typer) -> None:
     """Add the group ``review``."""
-    app.add_typer(_group, name="review")
+    text = "Check queries by eye: make a page of a sample, and read the ratings back."
+    add_group(app, "review", text, page, read)
 
 
-@_group.command()
 def page(
     out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("review.html"),
     edition: EditionPath = "mini",
@@ -57,7 +58,6 @@ def page(
     print_shown(Shown([told], {**facts, "queries": len(review.queries)}), as_json)
 
 
-@_group.command()
 def read(
     files: Annotated[list[Path], typer.Argument(help="What reviewers saved.")],
     edition: EditionPath = "mini",

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fashion_rq_bench.commands._shown import Json, Shown, print_shown
+from fashion_rq_bench.commands._shown import Json, Shown, add_group, print_shown
 
 __all__ = ["register"]
 
@@ -21,14 +21,8 @@ Key = Annotated[Path, typer.Argument(help="The key that study sample wrote.")]
 
 def register(app: typer.Typer) -> None:
     """Add the group ``study``."""
-    group = typer.Typer(
-        help="User study: draw queries blindly, make the rating page, analyse the answers.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
-    for verb in (sample, page, analyse):
-        group.command()(verb)
-    app.add_typer(group, name="study")
+    text = "User study: draw queries blindly, make the rating page, analyse the answers."
+    add_group(app, "study", text, sample, page, analyse)
 
 
 def sample(
@@ -46,17 +40,13 @@ def sample(
     as_json: Json = False,
 ) -> None:
     """Draw queries of each source, mix them and hide where they come from."""
-    from fashion_rq_bench.people.user_study import (
-        StudyConfig,
-        read_queries,
-        sample_study,
-        write_study,
-    )
+    from fashion_rq_bench.people import user_study
 
-    pools = {name: read_queries(path) for name, path in _named(sources).items()}
-    study = sample_study(pools, StudyConfig(per_source, sample_seed, order_seed))
+    pools = {name: user_study.read_queries(path) for name, path in _named(sources).items()}
+    config = user_study.StudyConfig(per_source, sample_seed, order_seed)
+    study = user_study.sample_study(pools, config)
     _refuse_other_key(key, study.study_id)
-    write_study(study, key)
+    user_study.write_study(study, key)
     told = [f"Key: {key} ({len(study.ids)} queries of {len(pools)} sources). Keep it from raters."]
     if page_file:
         told.append(_write_page(key, page_file))

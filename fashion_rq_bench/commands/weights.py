@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fashion_rq_bench.commands._shown import Json, Shown, print_shown, say
+from fashion_rq_bench.commands._shown import Json, Shown, add_group, print_shown, say
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,14 +42,8 @@ Base = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the group ``weights``."""
-    group = typer.Typer(
-        help="Attribute weights: train a cross-encoder, fit weights with it, show them.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
-    for verb in (train, fit, show):
-        group.command()(verb)
-    app.add_typer(group, name="weights")
+    text = "Attribute weights: train a cross-encoder, fit weights with it, show them."
+    add_group(app, "weights", text, train, fit, show)
 
 
 def train(
@@ -73,23 +67,21 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a cross-encoder on ESCI, on your own pairs, or on relevance drawn from a catalog."""
-    from fashion_rq_bench.builders.weights.cross_encoder import (
-        CrossEncoderConfig,
-        load_cross_encoder,
-        train_cross_encoder,
-    )
-    from fashion_rq_bench.builders.weights.derive import check_model
-    from fashion_rq_bench.builders.weights.esci import count_pairs_table, split_by_query
+    from fashion_rq_bench.builders.weights import cross_encoder, derive
+    from fashion_rq_bench.builders.weights import esci as esci_pairs
 
     given = {"esci": esci, "pairs": pairs, "catalog": catalog, "edition": edition}
     table, told = _training_pairs(given, queries, seed)
-    parts = dict(zip(("train", "valid"), split_by_query(table), strict=True))
-    config = CrossEncoderConfig.small() if small else CrossEncoderConfig()
+    parts = dict(zip(("train", "valid"), esci_pairs.split_by_query(table), strict=True))
+    kind = cross_encoder.CrossEncoderConfig
+    config = kind.small() if small else kind()
     config = _changed(config, base, steps, batch_size, learning_rate, max_length, seed)
     say(f"Training {config.base} on {len(parts['train'])} pairs from {told['source']}.")
-    trained = train_cross_encoder(parts["train"], parts["valid"], out, config, data=told)
-    sanity = asdict(check_model(load_cross_encoder(out)))
-    print_shown(_trained_shown(trained, count_pairs_table(parts), sanity), as_json)
+    trained = cross_encoder.train_cross_encoder(
+        parts["train"], parts["valid"], out, config, data=told
+    )
+    sanity = asdict(derive.check_model(cross_encoder.load_cross_encoder(out)))
+    print_shown(_trained_shown(trained, esci_pairs.count_pairs_table(parts), sanity), as_json)
 
 
 def _changed(

@@ -26,11 +26,7 @@ __all__ = ["content_id", "table_digest"]
 
 _FORM = "fashion-rq edition content, form 1"
 _BLOCK = 65_536
-_DERIVED = {
-    "ranking": {"candidates.match"},
-    "classification": {"match"},
-    "strings": {"vector"},
-}
+_DERIVED = {"ranking": {"candidates.match"}, "classification": {"match"}, "strings": {"vector"}}
 _STATISTICS = {"clusters"}
 """Configs whose float64 are means and quantiles: hashed as float32, so that the order in which a
 machine adds numbers up does not show. Prices in ``corpus`` are hashed exactly."""

@@ -10,7 +10,7 @@ The pools are those of the paper's section 4; nothing here depends on a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.errors import ConfigError, EditionError
+from fashion_rq_bench.measures._ragged import offsets_of
 from fashion_rq_bench.schema.tables import TASK_CONFIGS
 
 __all__ = ["Collection", "Pairs", "Pools", "prefix_keys"]
@@ -65,7 +66,7 @@ class Pools:
     def take(self, queries: Ints) -> Pools:
         """The pools of some queries, by position, in the order given."""
         sizes = self.sizes[queries]
-        offsets = _offsets(sizes)
+        offsets = offsets_of(sizes)
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], sizes)
         return Pools(
             task=self.task,
@@ -138,15 +139,9 @@ class Collection:
 
     def slice(self, queries: int) -> Collection:
         """The same corpus with the pools of about so many queries of each task, evenly spread."""
-        return Collection(
-            self.edition,
-            self.product_ids,
-            self.texts,
-            {
-                task: pool.take(_spread(len(pool.query_ids), queries))
-                for task, pool in self.pools.items()
-            },
-        )
+        pools = self.pools.items()
+        some = {task: one.take(_spread(len(one.query_ids), queries)) for task, one in pools}
+        return replace(self, pools=some)
 
     def task(self, name: str) -> Pools:
         """Pools of one task; ConfigError for a name that is none."""
@@ -177,10 +172,6 @@ def _read_pools(edition: Edition, task: str, product_ids: pa.Array) -> Pools:
     return Pools(task=task, product_index=found.to_numpy().astype(np.int64), **columns)
 
 
-def _offsets(sizes: NDArray[Any]) -> Ints:
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-
 def _spread(count: int, wanted: int) -> Ints:
     return np.unique(np.linspace(0, count - 1, min(count, wanted)).astype(np.int64))
 
@@ -198,7 +189,7 @@ def _listed(table: pa.Table, edition: Edition) -> dict[str, Any]:
         "queries": table["query"].to_pylist(),
         "prefixes": keys,
         "groups": keys,
-        "offsets": _offsets(pc.list_value_length(table["candidates"]).to_numpy()),
+        "offsets": offsets_of(pc.list_value_length(table["candidates"]).to_numpy()),
         "candidates": _flat(table, "product_id"),
         "grades": _flat(table, grade).cast(pa.int8()).to_numpy(),
     }
@@ -217,7 +208,7 @@ def _classification(table: pa.Table, edition: Edition) -> dict[str, Any]:
         "queries": table["query"].take(first).to_pylist(),
         "prefixes": keys,
         "groups": keys,
-        "offsets": _offsets(np.bincount(codes.indices.to_numpy(), minlength=len(first))),
+        "offsets": offsets_of(np.bincount(codes.indices.to_numpy(), minlength=len(first))),
         "candidates": table["product_id"].combine_chunks().take(order),
         "grades": table["label"].combine_chunks().take(order).to_numpy().astype(np.int8),
     }
@@ -227,9 +218,9 @@ def _paraphrase(table: pa.Table, edition: Edition) -> dict[str, Any]:
     """``paraphrase``: one row per group; its pool is repeated for each of its queries."""
     counts = pc.list_value_length(table["queries"]).to_numpy().astype(np.int64)
     group = np.repeat(np.arange(len(table)), counts)
-    pool = _offsets(pc.list_value_length(table["candidates"]).to_numpy())
+    pool = offsets_of(pc.list_value_length(table["candidates"]).to_numpy())
     sizes = np.diff(pool)[group]
-    offsets = _offsets(sizes)
+    offsets = offsets_of(sizes)
     rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(pool[group], sizes)
     queries = pc.list_flatten(table["queries"]).combine_chunks()
     return {

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from fashion_rq_bench.errors import ConfigError
 
@@ -114,21 +114,29 @@ _QWEN_PROMPT = f"Instruct: {_TASK}\nQuery:"
 _MISTRAL_PROMPT = f"Instruct: {_TASK}\nQuery: "
 
 
+_LARGE: dict[str, Any] = {
+    "kind": "dense",
+    "pooling": "last-token",
+    "dtype": "bfloat16",
+    "batch_size": 8,
+    "table": 13,
+}
+"""What the large decoders of Table 13 share."""
+
+_MISTRAL = {**_LARGE, "dim": 4096, "max_length": 4096, "query_prompt": _MISTRAL_PROMPT}
+
+
 def _qwen(size: str, dim: int, revision: str) -> Baseline:
     return Baseline(
         name=f"qwen3-{size.lower()}",
         title=f"Qwen3-Embedding-{size}",
         model=f"Qwen/Qwen3-Embedding-{size}",
         revision=revision,
-        kind="dense",
         dim=dim,
         max_length=8192,
-        pooling="last-token",
-        dtype="bfloat16",
         padding_side="left",
         query_prompt=_QWEN_PROMPT,
-        batch_size=8,
-        table=13,
+        **_LARGE,
     )
 
 
@@ -217,29 +225,15 @@ _RECORDS = (
         title="E5-Mistral-7B-Instruct",
         model="intfloat/e5-mistral-7b-instruct",
         revision="07163b72af1488142a360786df853f237b1a3ca1",
-        kind="dense",
-        dim=4096,
-        max_length=4096,
-        pooling="last-token",
-        dtype="bfloat16",
         eos="append-once",
-        query_prompt=_MISTRAL_PROMPT,
-        batch_size=8,
-        table=13,
+        **_MISTRAL,
     ),
     Baseline(
         name="sfr-mistral",
         title="SFR-Embedding-Mistral",
         model="Salesforce/SFR-Embedding-Mistral",
         revision="938c560d1c236aa563b2dbdf084f28ab28bccb11",
-        kind="dense",
-        dim=4096,
-        max_length=4096,
-        pooling="last-token",
-        dtype="bfloat16",
-        query_prompt=_MISTRAL_PROMPT,
-        batch_size=8,
-        table=13,
+        **_MISTRAL,
     ),
     Baseline(
         name="marqo-fashion-siglip",

@@ -43,7 +43,6 @@ __all__ = [
     "TextEncoder",
     "Vectors",
     "check_vectors",
-    "is_encoder",
     "load_text_encoder",
     "unit_rows",
 ]
@@ -96,11 +95,6 @@ def load_text_encoder(
         return OpenClipEncoder(locate(target, settings))
     found = locate(target, settings)
     return SentenceEncoder(found.folder, found.name, found.revision, found.config, found.baseline)
-
-
-def is_encoder(name: str) -> bool:
-    """Whether a name can mean an encoder: a short name, a folder that is there, or a Hub id."""
-    return name in ENCODER_NAMES or _target(name) is not None
 
 
 def _target(name: str) -> Target | None:

@@ -12,13 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fashion_rq_bench.encoders.encoding import (
-    Role,
-    Vectors,
-    check_vectors,
-    model_errors,
-    unit_rows,
-)
+from fashion_rq_bench.encoders.encoding import Role, Vectors, check_vectors, model_errors, unit_rows
 from fashion_rq_bench.encoders.loading import Located
 from fashion_rq_bench.encoders.sentence import settings_key
 from fashion_rq_bench.errors import ModelError

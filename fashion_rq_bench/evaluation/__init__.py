@@ -6,18 +6,6 @@ Must not import: mteb tasks, reports, commands.
 
 from __future__ import annotations
 
-from fashion_rq_bench.evaluation.answers import pair_scores, search_catalog
-from fashion_rq_bench.evaluation.outcome import FLOOR, REFERENCE, EvaluationResult, ModelRun
-from fashion_rq_bench.evaluation.run import evaluate, model_id, price
+from fashion_rq_bench._moved import names_of
 
-__all__ = [
-    "FLOOR",
-    "REFERENCE",
-    "EvaluationResult",
-    "ModelRun",
-    "evaluate",
-    "model_id",
-    "pair_scores",
-    "price",
-    "search_catalog",
-]
+__getattr__ = names_of(__name__, "fashion_rq_bench.evaluation.run")

@@ -12,13 +12,7 @@ from fashion_rq_bench.editions.pools import Collection
 from fashion_rq_bench.encoders.encoding import model_errors
 from fashion_rq_bench.errors import ConfigError, ModelError
 from fashion_rq_bench.evaluation.whole_catalog import queries_of
-from fashion_rq_bench.retrievers.base import (
-    Found,
-    Retriever,
-    Scores,
-    SearchesCorpus,
-    why_no_search,
-)
+from fashion_rq_bench.retrievers.base import Found, Retriever, Scores, SearchesCorpus, why_no_search
 from fashion_rq_bench.retrievers.dot_search import DEPTH, checked
 
 __all__ = ["pair_scores", "search_catalog"]

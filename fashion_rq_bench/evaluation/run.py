@@ -16,10 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+import fashion_rq_bench.evaluation.price_forecast as forecast
+import fashion_rq_bench.evaluation.results as results
 from fashion_rq_bench._version import __version__
 from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.editions.pools import Collection
@@ -29,39 +31,14 @@ from fashion_rq_bench.evaluation.answers import pair_scores, search_catalog
 from fashion_rq_bench.evaluation.floor import catalog_floor, floor_scores
 from fashion_rq_bench.evaluation.home import at_home, embedder
 from fashion_rq_bench.evaluation.outcome import FLOOR, REFERENCE, EvaluationResult, ModelRun
-from fashion_rq_bench.evaluation.price_forecast import (
-    Price,
-    predicted_seconds,
-    price_run,
-    record_path,
-)
-from fashion_rq_bench.evaluation.results import (
-    RunKey,
-    load,
-    rankings_table,
-    store,
-    task_scores_of,
-    with_key,
-)
+from fashion_rq_bench.evaluation.results import RunKey
 from fashion_rq_bench.evaluation.task_scores import SCORING_VERSION, TaskScores, score_task
-from fashion_rq_bench.evaluation.whole_catalog import (
-    RETRIEVAL,
-    catalog_rankings,
-    score_catalog,
-)
-from fashion_rq_bench.retrievers.base import (
-    Found,
-    Retriever,
-    Scores,
-    why_no_search,
-)
+from fashion_rq_bench.evaluation.whole_catalog import RETRIEVAL, catalog_rankings, score_catalog
+from fashion_rq_bench.retrievers.base import Found, Retriever, Scores, why_no_search
 from fashion_rq_bench.retrievers.registry import resolve
 from fashion_rq_bench.schema.tables import TASK_CONFIGS
 from fashion_rq_bench.support.files import digest
 from fashion_rq_bench.support.metering import Cost, load_record, metering, store_record
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "FLOOR",
@@ -125,7 +102,7 @@ def price(
     out: Path,
     config: EncoderConfig | None = None,
     full_catalog: bool = False,
-) -> dict[str, Price]:
+) -> dict[str, forecast.Price]:
     """What evaluating models would cost, from a slice of the pools; nothing is scored for good.
 
     The price is that of a run without vectors on disk. It is kept in ``prices/``, and the run that
@@ -149,9 +126,11 @@ def price(
         if full_catalog and why_no_search(retriever):
             continue
         with model_errors(retriever.name, "scoring a slice"):
-            prices[retriever.name] = price_run(retriever, collection, full_catalog=full_catalog)
+            prices[retriever.name] = forecast.price_run(
+                retriever, collection, full_catalog=full_catalog
+            )
         key = RunKey(opened.id, retriever.name, model_id(retriever))
-        store_record(prices[retriever.name], record_path(folder, "prices", key))
+        store_record(prices[retriever.name], forecast.record_path(folder, "prices", key))
     return prices
 
 
@@ -215,25 +194,25 @@ class _Session:
         judge: Callable[[Any], tuple[pa.Table, dict[str, TaskScores]]],
     ) -> _Finished:
         """A finished run as it lies there; else ask the model, judge the answer and keep both."""
-        table, costs = load(folder, key), record_path(folder, "costs", key)
+        table, costs = results.load(folder, key), forecast.record_path(folder, "costs", key)
         if table is not None:
             return _Finished(table, True, load_record(Cost, costs))
         with metering() as meter:
             answer = ask()
         cost = Cost.of(meter)
-        cost = replace(cost, predicted_seconds=predicted_seconds(folder, key, cost))
+        cost = replace(cost, predicted_seconds=forecast.predicted_seconds(folder, key, cost))
         store_record(cost, costs)
-        return _Finished(store(folder, key, *judge(answer)), False, cost)
+        return _Finished(results.store(folder, key, *judge(answer)), False, cost)
 
     def _judge_pools(self, key: RunKey, scores: Scores) -> tuple[pa.Table, dict[str, TaskScores]]:
         judge = floor_scores if key.model == FLOOR else score_task
         tasks = {task: judge(self.collection, task, scores) for task in self.collection.pools}
-        return rankings_table(key, self.collection, scores), tasks
+        return results.rankings_table(key, self.collection, scores), tasks
 
     def _judge_catalog(self, key: RunKey, found: Found) -> tuple[pa.Table, dict[str, TaskScores]]:
         floor = key.model == FLOOR
         scores = catalog_floor(self.collection) if floor else score_catalog(self.collection, found)
-        rankings = with_key(key, RETRIEVAL, catalog_rankings(self.collection, found))
+        rankings = results.with_key(key, RETRIEVAL, catalog_rankings(self.collection, found))
         return rankings, {RETRIEVAL: scores}
 
 
@@ -259,7 +238,7 @@ def _model_run(
         means={
             task: scores.means()
             for table in tables
-            for task, scores in task_scores_of(table).items()
+            for task, scores in results.task_scores_of(table).items()
         },
         cost=pools.cost,
         catalog_cost=None if catalog is None else catalog.cost,

@@ -51,14 +51,7 @@ def cost_table(result: EvaluationResult) -> Table:
     """What each run cost; "-" for what cannot be known, with the reason in its record."""
     table = Table(title="Cost")
     table.add_column("model")
-    for title in (
-        "wall s",
-        "predicted",
-        "items/s",
-        "tokens/s",
-        "peak memory",
-        "bytes/product",
-    ):
+    for title in ("wall s", "predicted", "items/s", "tokens/s", "peak memory", "bytes/product"):
         table.add_column(title, justify="right")
     for run in result.runs:
         for cost, of in ((run.cost, ""), (run.catalog_cost, " (whole corpus)")):

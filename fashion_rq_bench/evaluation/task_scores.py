@@ -167,11 +167,7 @@ class _View:
     """Pools with their scores, or part of their rows, as the metrics take them."""
 
     def __init__(
-        self,
-        offsets: Ints,
-        grades: NDArray[np.int8],
-        scores: Scores,
-        rows: Ints | None = None,
+        self, offsets: Ints, grades: NDArray[np.int8], scores: Scores, rows: Ints | None = None
     ) -> None:
         self.offsets = offsets
         self.rows = np.arange(len(scores)) if rows is None else rows

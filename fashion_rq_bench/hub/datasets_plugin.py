@@ -12,21 +12,22 @@ folder of that name in the working directory is a dataset of its own, and wins.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fashion_rq_bench.editions.edition import MANIFEST, Edition
 from fashion_rq_bench.errors import EditionError
+from fashion_rq_bench.hub.import_hook import wrap
 from fashion_rq_bench.schema.tables import NAME
 from fashion_rq_bench.support.files import digest
 
 __all__ = ["extend"]
 
-Factory = Callable[..., Any]
+if TYPE_CHECKING:
+    from fashion_rq_bench.hub.import_hook import Factory
+
 _FACTORY = "dataset_module_factory"
-_EXTENDED = "_fashion_rq_bench"
 
 
 def extend(module: ModuleType) -> None:
@@ -35,9 +36,7 @@ def extend(module: ModuleType) -> None:
     Raises:
         AttributeError: if this version of ``datasets`` has no such function.
     """
-    factory = getattr(module, _FACTORY)
-    if not hasattr(factory, _EXTENDED):
-        setattr(module, _FACTORY, _extended(factory))
+    wrap(module, _FACTORY, _extended)
 
 
 def _extended(factory: Factory) -> Factory:
@@ -52,7 +51,6 @@ def _extended(factory: Factory) -> Factory:
         found.hash = digest(found.hash, *_stamps(edition))[:16]
         return found
 
-    setattr(dataset_module_factory, _EXTENDED, True)
     return dataset_module_factory
 
 

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from fashion_rq_bench.hub.import_hook import wrap
 
 __all__ = ["extend", "metric_folders"]
 
-Factory = Callable[..., Any]
+if TYPE_CHECKING:
+    from fashion_rq_bench.hub.import_hook import Factory
+
 _FACTORY = "evaluation_module_factory"
-_EXTENDED = "_fashion_rq_bench"
 _METRICS = "fashion_rq_bench.metrics"
 
 
@@ -41,9 +43,7 @@ def extend(module: ModuleType) -> None:
     Raises:
         AttributeError: if this version of ``evaluate`` has no such function.
     """
-    factory = getattr(module, _FACTORY)
-    if not hasattr(factory, _EXTENDED):
-        setattr(module, _FACTORY, _extended(factory))
+    wrap(module, _FACTORY, _extended)
 
 
 def _extended(factory: Factory) -> Factory:
@@ -57,5 +57,4 @@ def _extended(factory: Factory) -> Factory:
             path = str(ours)
         return factory(path, module_type, *args, **options)
 
-    setattr(evaluation_module_factory, _EXTENDED, True)
     return evaluation_module_factory

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     Action = Callable[[ModuleType], object]
+    Factory = Callable[..., Any]
 
-__all__ = ["after_import", "forget", "is_importing"]
+__all__ = ["after_import", "forget", "is_importing", "wrap"]
+
+_WRAPPED = "_fashion_rq_bench"
 
 
 def after_import(actions: Mapping[str, Action]) -> None:
@@ -47,6 +50,19 @@ def forget() -> None:
     finder = _installed()
     if finder is not None:
         sys.meta_path.remove(finder)
+
+
+def wrap(module: ModuleType, name: str, extended: Callable[[Factory], Factory]) -> None:
+    """Put the extended form of a module's function in its place; a second call changes nothing.
+
+    Raises:
+        AttributeError: if this version of the library has no such function.
+    """
+    function = getattr(module, name)
+    if not hasattr(function, _WRAPPED):
+        wrapper = extended(function)
+        setattr(wrapper, _WRAPPED, True)
+        setattr(module, name, wrapper)
 
 
 def _installed() -> _Finder | None:

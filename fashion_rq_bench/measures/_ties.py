@@ -14,9 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.measures._ragged import (
-    Ints,
-)
+from fashion_rq_bench.measures._ragged import Ints
 
 __all__ = ["Ties"]
 

@@ -21,32 +21,15 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.errors import ConfigError, InputError
-from fashion_rq_bench.people.review_answers import (
-    ANSWERS_FORMAT,
-    HIGHEST,
-    LOWEST,
-    SCALES,
-    Comment,
-    Reviewed,
-    ScaleMean,
-    Unparseable,
-    read_reviews,
-)
+from fashion_rq_bench.people.review_answers import SCALES, read_reviews
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import digest
 
 __all__ = [
-    "ANSWERS_FORMAT",
-    "HIGHEST",
-    "LOWEST",
     "SCALES",
-    "Comment",
     "Review",
     "ReviewConfig",
-    "Reviewed",
     "ReviewedQuery",
-    "ScaleMean",
-    "Unparseable",
     "read_reviews",
     "sample_review",
 ]

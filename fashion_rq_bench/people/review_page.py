@@ -9,14 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fashion_rq_bench.people.hand_review import (
-    ANSWERS_FORMAT,
-    HIGHEST,
-    LOWEST,
-    SCALES,
-    Review,
-)
+from fashion_rq_bench.people.hand_review import Review
 from fashion_rq_bench.people.page_frame import framed, scale_words
+from fashion_rq_bench.people.review_answers import ANSWERS_FORMAT, HIGHEST, LOWEST, SCALES
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import write_text
 

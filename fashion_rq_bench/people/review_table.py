@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from fashion_rq_bench.people.hand_review import Reviewed
+from fashion_rq_bench.people.review_answers import Reviewed
 
 __all__ = ["review_tables"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.measures.agreement import Alpha, cronbach_alpha
+from fashion_rq_bench.measures.agreement import cronbach_alpha
 from fashion_rq_bench.measures.statistics import holm
 from fashion_rq_bench.people.study_files import (
     HIGHEST,
@@ -40,7 +40,6 @@ __all__ = [
     "HIGHEST",
     "LOWEST",
     "SCALES",
-    "Alpha",
     "Analysis",
     "Comparison",
     "Ratings",

@@ -73,16 +73,6 @@ def attr_scores(
     """
     queries = np.asarray(query_index, dtype=np.int64)
     weights = rank_weights(queries, scores, k=k, discounted=discounted)
-    return _attr_scores(matches, queries, weights, asked, known_only)
-
-
-def _attr_scores(
-    matches: PairMatches,
-    queries: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    asked: NDArray[np.bool_],
-    known_only: bool,
-) -> NDArray[np.float64]:
     values = np.where(matches.missing, np.nan, matches.match) if known_only else matches.match
     out = _mean_per_query(values, weights, queries, len(asked))
     return np.where(asked & _empty(queries, len(asked))[:, None], 0.0, out)
@@ -108,16 +98,6 @@ def relevance(
     """
     queries = np.asarray(query_index, dtype=np.int64)
     weights = rank_weights(queries, scores, k=k, discounted=discounted)
-    return _relevance(matches, queries, weights, asked, known_only)
-
-
-def _relevance(
-    matches: PairMatches,
-    queries: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    asked: NDArray[np.bool_],
-    known_only: bool,
-) -> NDArray[np.float64]:
     values = matches.rel_known if known_only else matches.rel
     out = _mean_per_query(values[:, None], weights, queries, len(asked))[:, 0]
     return np.where(asked.any(axis=1) & _empty(queries, len(asked)), 0.0, out)
@@ -186,11 +166,13 @@ def summarise(
 ) -> RelevanceSummary:
     """Rel, AttrScore and their counts of one model; arguments as for :func:`attr_scores`."""
     queries = np.asarray(query_index, dtype=np.int64)
-
-    weights = rank_weights(queries, scores, k=k, discounted=discounted)
-    arguments = (matches, queries, weights, asked)
-    rel, rel_known = (_relevance(*arguments, known) for known in (False, True))
-    attr, attr_known = (_attr_scores(*arguments, known) for known in (False, True))
+    depth: dict[str, Any] = {"k": k, "discounted": discounted}
+    weights = rank_weights(queries, scores, **depth)
+    arguments = (matches, queries, scores, asked)
+    rel, rel_known = (relevance(*arguments, **depth, known_only=known) for known in (False, True))
+    attr, attr_known = (
+        attr_scores(*arguments, **depth, known_only=known) for known in (False, True)
+    )
     n_missing = (matches.missing * weights[:, None]).sum(axis=0)
     attr_score, n = _means(attr)
     attr_score_known, n_known = _means(attr_known)

@@ -20,11 +20,7 @@ from fashion_rq_bench.relevance.comparators import (
     comparators,
     soft_attributes,
 )
-from fashion_rq_bench.relevance.comparators._sides import (
-    category_levels,
-    category_paths,
-    levels_of,
-)
+from fashion_rq_bench.relevance.comparators._sides import category_levels, category_paths, levels_of
 from fashion_rq_bench.relevance.comparators.category import Category
 from fashion_rq_bench.relevance.intents import Intents, intent_sides, intents_array
 from fashion_rq_bench.relevance.pair_relevance import match_pairs

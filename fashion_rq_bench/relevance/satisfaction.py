@@ -1,9 +1,8 @@
-"""How far labels can be followed: wishes satisfied, consistent pools, scores by attribute.
+"""How far labels can be followed: wishes satisfied, consistent pools.
 
-In:  matches of (query, product) pairs, grades of pools, per-query values of any metric.
+In:  matches of (query, product) pairs, grades of pools.
 Out: which pairs satisfy every wish of their query; pools without the pairs of lower tiers that do,
-     for the *consistent* form of every task metric; means over the queries that express each
-     attribute ("for explicitly constrained attributes", paper, sections 4 and 5).
+     for the *consistent* form of every task metric (paper, sections 4 and 5).
 
 A product of a lower tier that satisfies every wish is as good an answer as the query can ask for:
 no model can tell from the query that it should rank lower. Where such pairs stay in a pool, they
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import ConfigError, MetricInputError
-from fashion_rq_bench.measures.ranking import Mean, mean
+from fashion_rq_bench.measures.ranking import mean
 from fashion_rq_bench.relevance.pair_relevance import PairMatches
 from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.schema.grades import Grade
@@ -30,7 +29,6 @@ __all__ = [
     "ConsistentPools",
     "TierShare",
     "Wishes",
-    "by_attribute",
     "consistent_pools",
     "oracle_scores",
     "satisfaction_by_tier",
@@ -199,17 +197,3 @@ def _one_tier(
     np.minimum.at(low, owner, grades)
     np.maximum.at(high, owner, grades)
     return low >= high
-
-
-def by_attribute(values: ArrayLike, asked: NDArray[np.bool_]) -> dict[str, Mean]:
-    """Mean of a per-query metric over the queries that express each attribute.
-
-    Args:
-        values: (Q,) one value per query, NaN where undefined.
-        asked: (Q, A) which attributes each query expresses.
-
-    Returns:
-        A mean by attribute, with the number of queries it is over.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    return {name: mean(array[asked[:, column]]) for column, name in enumerate(domain().names)}

@@ -130,10 +130,6 @@ def _tokens(texts: Sequence[str]) -> list[list[str]]:
     bm25s = require("bm25s", "baselines")
     stemmer = require("Stemmer", "baselines").Stemmer("porter")
     found = bm25s.tokenize(
-        list(texts),
-        stopwords="english",
-        stemmer=stemmer,
-        return_ids=False,
-        show_progress=False,
+        list(texts), stopwords="english", stemmer=stemmer, return_ids=False, show_progress=False
     )
     return [[word for word in words if word] for words in found]  # an empty text is one empty word

@@ -10,73 +10,43 @@ import pyarrow as pa
 
 __all__ = ["EVIDENCE"]
 
-_text = pa.string()
+_text, _count, _number = pa.string(), pa.int64(), pa.float64()
 _prefix = pa.list_(pa.uint16())
-_pair = pa.struct([("attribute", _text), ("value", _text)])
-_signature = pa.struct(
-    [
-        ("pairs", pa.list_(_pair)),
-        ("coverage", pa.float64()),
-        ("precision", pa.float64()),
-        ("exclusivity", pa.float64()),
-    ]
+
+
+def _rows(**fields: pa.DataType) -> pa.ListType:
+    return pa.list_(pa.struct(fields))
+
+
+_signatures = _rows(
+    pairs=_rows(attribute=_text, value=_text),
+    coverage=_number,
+    precision=_number,
+    exclusivity=_number,
 )
 
 EVIDENCE = pa.struct(
-    [
-        ("parent_size", pa.int64()),
-        ("siblings", pa.list_(pa.struct([("prefix", _prefix), ("size", pa.int64())]))),
-        ("product_type_axis", _text),
-        (
-            "product_types",
-            pa.list_(pa.struct([("value", _text), ("count", pa.int64()), ("share", pa.float64())])),
+    {
+        "parent_size": _count,
+        "siblings": _rows(prefix=_prefix, size=_count),
+        "product_type_axis": _text,
+        "product_types": _rows(value=_text, count=_count, share=_number),
+        "distribution": _rows(
+            attribute=_text,
+            value=_text,
+            count=_count,
+            share=_number,
+            delta_parent=_number,
+            delta_siblings=pa.list_(_number),
         ),
-        (
-            "distribution",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("attribute", _text),
-                        ("value", _text),
-                        ("count", pa.int64()),
-                        ("share", pa.float64()),
-                        ("delta_parent", pa.float64()),
-                        ("delta_siblings", pa.list_(pa.float64())),
-                    ]
-                )
-            ),
+        "numeric": _rows(
+            attribute=_text, against=_text, statistic=_text, value=_number, delta=_number
         ),
-        (
-            "numeric",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("attribute", _text),
-                        ("against", _text),
-                        ("statistic", _text),
-                        ("value", pa.float64()),
-                        ("delta", pa.float64()),
-                    ]
-                )
-            ),
-        ),
-        (
-            "exclusivity",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("attribute", _text),
-                        ("value", _text),
-                        ("against", _text),
-                        ("delta", pa.float64()),
-                    ]
-                )
-            ),
-        ),
-        ("discriminating", pa.list_(_signature)),
-        ("coverage", pa.list_(_signature)),
-        ("phrases", pa.list_(pa.struct([("value", _text), ("share", pa.float64())]))),
-    ]
+        "exclusivity": _rows(attribute=_text, value=_text, against=_text, delta=_number),
+        "discriminating": _signatures,
+        "coverage": _signatures,
+        "phrases": _rows(value=_text, share=_number),
+    }
 )
 """What sets a cluster apart (paper 3 and 8.0.2).
 

@@ -85,73 +85,53 @@ def intent_type() -> pa.StructType:
 
 
 CLUSTERS = pa.schema(
-    [
-        ("prefix", _prefix),
-        ("level", pa.int8()),
-        ("size", pa.int64()),
-        ("purity", pa.float64()),
-        ("article_type", _text),
-        ("evidence", EVIDENCE),
-    ]
+    {
+        "prefix": _prefix,
+        "level": pa.int8(),
+        "size": pa.int64(),
+        "purity": pa.float64(),
+        "article_type": _text,
+        "evidence": EVIDENCE,
+    }
 )
+_query = {"query_id": _text, "query": _text}
 
 
 @per_domain
 def queries_schema() -> pa.Schema:
     """Queries with the cluster each asks for and their intents."""
-    return pa.schema(
-        [
-            ("query_id", _text),
-            ("query", _text),
-            ("prefix", _prefix),
-            ("level", pa.int8()),
-            ("intents", pa.list_(intent_type())),
-            ("source", _text),
-        ]
-    )
+    asked = {"prefix": _prefix, "level": pa.int8(), "intents": pa.list_(intent_type())}
+    return pa.schema({**_query, **asked, "source": _text})
 
 
-_graded = [("product_id", _text), ("grade", pa.int8())]
+_graded = {"product_id": _text, "grade": pa.int8()}
+
+
+def _candidates(**fields: pa.DataType) -> pa.ListType:
+    return pa.list_(pa.struct(fields))
 
 
 @per_domain
 def ranking_schema() -> pa.Schema:
     """Task 1: a query, its intents and its graded candidates."""
-    return pa.schema(
-        [
-            ("query_id", _text),
-            ("query", _text),
-            ("prefix", _prefix),
-            ("intents", pa.list_(intent_type())),
-            ("candidates", pa.list_(pa.struct([*_graded, ("match", pa.float32())]))),
-        ]
-    )
+    candidates = _candidates(**_graded, match=pa.float32())
+    intents = pa.list_(intent_type())
+    return pa.schema({**_query, "prefix": _prefix, "intents": intents, "candidates": candidates})
 
 
 CLASSIFICATION = pa.schema(
-    [
-        ("query_id", _text),
-        ("query", _text),
-        ("product_id", _text),
-        ("label", pa.int64()),
-        ("match", pa.float32()),
-    ]
+    {**_query, "product_id": _text, "label": pa.int64(), "match": pa.float32()}
 )
 SIBLING = pa.schema(
-    [
-        ("query_id", _text),
-        ("query", _text),
-        ("prefix", _prefix),
-        ("candidates", pa.list_(pa.struct([("product_id", _text), ("target", pa.bool_())]))),
-    ]
+    {**_query, "prefix": _prefix, "candidates": _candidates(product_id=_text, target=pa.bool_())}
 )
 PARAPHRASE = pa.schema(
-    [
-        ("group_id", _text),
-        ("prefix", _prefix),
-        ("queries", pa.list_(pa.struct([("query_id", _text), ("query", _text)]))),
-        ("candidates", pa.list_(pa.struct(_graded))),
-    ]
+    {
+        "group_id": _text,
+        "prefix": _prefix,
+        "queries": pa.list_(pa.struct(_query)),
+        "candidates": _candidates(**_graded),
+    }
 )
 
 
@@ -168,32 +148,13 @@ def corpus_schema() -> pa.Schema:
     )
 
 
-RESULTS = pa.schema(
-    [
-        ("edition_id", _text),
-        ("model", _text),
-        ("model_id", _text),
-        ("task", _text),
-        ("query_id", _text),
-        ("prefix", _text),
-        ("metric", _text),
-        ("value", pa.float64()),
-    ]
-)
+_scored = dict.fromkeys(("edition_id", "model", "model_id", "task", "query_id"), _text)
+
+RESULTS = pa.schema({**_scored, "prefix": _text, "metric": _text, "value": pa.float64()})
 """One row per (edition, model, task, query, metric). ``model_id`` hashes name, revision, prompt,
 dtype and our version; ``prefix`` is the anchor's codes joined by "-"; undefined is NaN."""
 
-RANKINGS = pa.schema(
-    [
-        ("edition_id", _text),
-        ("model", _text),
-        ("model_id", _text),
-        ("task", _text),
-        ("query_id", _text),
-        ("product_id", _text),
-        ("score", pa.float64()),
-    ]
-)
+RANKINGS = pa.schema({**_scored, "product_id": _text, "score": pa.float64()})
 
 
 def embeddings_schema(dim: int) -> pa.Schema:

@@ -192,11 +192,7 @@ class AttrRelevance(base.ValidatedMetric):
 
     def checked(self, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
         """See :meth:`ValidatedMetric.checked`."""
-        if len(predictions) != len(references) or not len(predictions):
-            raise errors.MetricInputError(
-                "predictions and references must be equally long and not empty.",
-                given=f"{len(predictions)} predictions, {len(references)} references",
-            )
+        base.check_equally_long(predictions, references)
         rankings = [_ranking(row, index) for index, row in enumerate(predictions)]
         readings = intents_form.intents_array(references).to_pylist()
         return [json.dumps(row) for row in rankings], [json.dumps(row) for row in readings]

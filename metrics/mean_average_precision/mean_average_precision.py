@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
 
@@ -46,30 +40,6 @@ class MeanAveragePrecision(base.RankingMetric):
     """MAP, whole or at k."""
 
     texts = (_DESCRIPTION, _CITATION, _INPUTS)
-
-    def values(
-        self,
-        predictions: list[list[float]],
-        references: list[list[float]],
-        *,
-        k: int | Sequence[int] | None = None,
-        min_grade: float = 1,
-        ties: ranking.Ties = "expected",
-        ids: Any = None,
-        ideal: Any = None,
-    ) -> dict[str, NDArray[np.float64]]:
-        """One value per query, by name."""
-        cutoffs = [k] if k is None or isinstance(k, int) else list(k)
-        values = {}
-        for cutoff in cutoffs:
-            name = "map" if cutoff is None else f"map@{cutoff}"
-            values[name] = ranking.average_precision(
-                predictions,
-                references,
-                cutoff,
-                min_grade=min_grade,
-                ties=ties,
-                ids=ids,
-                ideal=ideal,
-            )
-        return values
+    label = "map"
+    k = None
+    measure = staticmethod(ranking.average_precision)

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
 
@@ -44,19 +38,5 @@ class Ndcg(base.RankingMetric):
     """nDCG@k."""
 
     texts = (_DESCRIPTION, _CITATION, _INPUTS)
-
-    def values(
-        self,
-        predictions: list[list[float]],
-        references: list[list[float]],
-        *,
-        k: int | Sequence[int] | None = 10,
-        gains: ranking.Gains = "linear",
-        ties: ranking.Ties = "expected",
-        ids: Any = None,
-        ideal: Any = None,
-    ) -> dict[str, NDArray[np.float64]]:
-        """One value per query, by name."""
-        return ranking.score(
-            predictions, references, ["ndcg"], k, gains=gains, ties=ties, ids=ids, ideal=ideal
-        )
+    label = "ndcg"
+    measure = staticmethod(ranking.ndcg)

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 import fashion_rq_bench.measures.ranking as ranking
 import fashion_rq_bench.metrics._base as base
 
@@ -44,26 +38,5 @@ class RecallAtK(base.RankingMetric):
     """Recall@k."""
 
     texts = (_DESCRIPTION, _CITATION, _INPUTS)
-
-    def values(
-        self,
-        predictions: list[list[float]],
-        references: list[list[float]],
-        *,
-        k: int | Sequence[int] | None = 10,
-        min_grade: float = 1,
-        ties: ranking.Ties = "expected",
-        ids: Any = None,
-        ideal: Any = None,
-    ) -> dict[str, NDArray[np.float64]]:
-        """One value per query, by name."""
-        return ranking.score(
-            predictions,
-            references,
-            ["recall"],
-            k,
-            min_grade=min_grade,
-            ties=ties,
-            ids=ids,
-            ideal=ideal,
-        )
+    label = "recall"
+    measure = staticmethod(ranking.recall)

@@ -91,11 +91,7 @@ class RelevanceClassification(base.ValidatedMetric):
 
     def checked(self, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
         """See :meth:`ValidatedMetric.checked`."""
-        if len(predictions) != len(references) or not len(predictions):
-            raise errors.MetricInputError(
-                "predictions and references must be equally long and not empty.",
-                given=f"{len(predictions)} predictions, {len(references)} references",
-            )
+        base.check_equally_long(predictions, references)
         if not _is_list(predictions[0]):
             return (
                 [_class(one, row, "predictions") for row, one in enumerate(predictions)],

@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from fashion_rq_bench.relevance.comparators import ComparatorConfig, color, comparators
+from fashion_rq_bench.relevance.comparators import ComparatorConfig, Pairs, color, comparators
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
 
 COLOR = comparators()["color"]
@@ -34,7 +34,7 @@ def match(query: str, product: str) -> float:
         [COLOR.query_value(query)],
         [COLOR.query_value(product)],
     )
-    return float(COLOR.scores(*pair, LexicalSimilarity(), ComparatorConfig())[0])
+    return float(COLOR.scores(Pairs(*pair, LexicalSimilarity(), ComparatorConfig()))[0])
 
 
 def distance(one: str, two: str) -> float:
@@ -170,7 +170,9 @@ def test_the_same_word_needs_no_similarity() -> None:
         def __call__(self, left: list[str], right: list[str]) -> np.ndarray:
             return np.zeros(len(left))
 
-    found = COLOR.scores(["unicorn", "unicorn"], ["unicorn", "red"], Nothing(), ComparatorConfig())
+    found = COLOR.scores(
+        Pairs(["unicorn", "unicorn"], ["unicorn", "red"], Nothing(), ComparatorConfig())
+    )
     assert found.tolist() == [1.0, 0.0]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.relevance.comparators import ComparatorConfig, category, comparators
+from fashion_rq_bench.relevance.comparators import ComparatorConfig, Pairs, category, comparators
 from fashion_rq_bench.relevance.comparators import tier as tiers
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.settings import RelevanceConfig
@@ -367,7 +367,7 @@ def test_symmetric_comparators(one: str, two: str, name: str) -> None:
     comparator = comparators()[name]
     a, b = comparator.query_value(one), comparator.query_value(two)
     config = ComparatorConfig()
-    forth = comparator.scores([a, b], [b, a], LEXICAL, config)
+    forth = comparator.scores(Pairs([a, b], [b, a], LEXICAL, config))
     assert forth[0] == forth[1]
 
 
@@ -377,8 +377,10 @@ def test_a_value_matches_itself(value: str, name: str) -> None:
     comparator = comparators()[name]
     cleaned = comparator.query_value(value)
     if cleaned:
-        assert comparator.scores([cleaned], [cleaned], LEXICAL, ComparatorConfig())[0] == 1.0
+        same = Pairs([cleaned], [cleaned], LEXICAL, ComparatorConfig())
+        assert comparator.scores(same)[0] == 1.0
 
 
 def test_brand_needs_words_to_match_itself() -> None:
-    assert comparators()["brand"].scores(["--"], ["--"], LEXICAL, ComparatorConfig())[0] == 0.0
+    nameless = Pairs(["--"], ["--"], LEXICAL, ComparatorConfig())
+    assert comparators()["brand"].scores(nameless)[0] == 0.0

@@ -11,10 +11,8 @@ from helpers.judged import products_of
 from fashion_rq_bench.encoders.by_name import load_text_encoder
 from fashion_rq_bench.errors import ConfigError, MetricInputError
 from fashion_rq_bench.measures import ranking
-from fashion_rq_bench.relevance.attr_score import expressed
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.satisfaction import (
-    by_attribute,
     consistent_pools,
     oracle_scores,
     satisfaction_by_tier,
@@ -143,13 +141,3 @@ def test_nothing_satisfied_changes_nothing() -> None:
 def test_lengths_must_agree() -> None:
     with pytest.raises(MetricInputError):
         consistent_pools(GRADES, SATISFIED[:3], OFFSETS)
-
-
-def test_means_by_attribute() -> None:
-    asked = expressed([{"color": "red"}, {"color": "blue", "gender": "men"}, {}])
-    means = by_attribute([0.2, 0.6, 1.0], asked)
-    assert means["color"].value == pytest.approx(0.4)
-    assert means["color"].n == 2
-    assert means["gender"].value == pytest.approx(0.6)
-    assert means["brand"].n == 0
-    assert np.isnan(means["brand"].value)

@@ -32,13 +32,9 @@ from fashion_rq_bench.relevance.pair_relevance import PairMatches
 from fashion_rq_bench.relevance.satisfaction import wishes_satisfied
 from fashion_rq_bench.report.board.board import read_board
 from fashion_rq_bench.report.page.data import SETS, table_data
-from fashion_rq_bench.report.page.explorer import (
-    chosen_queries,
-    dense_ranks,
-    pool_scores,
-    wish_states,
-)
+from fashion_rq_bench.report.page.explorer import chosen_queries, wish_states
 from fashion_rq_bench.report.page.page import PageConfig, page, write_page
+from fashion_rq_bench.report.page.pools import dense_ranks, pool_scores
 from fashion_rq_bench.retrievers.references import Oracle, Random
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import TASK_CONFIGS

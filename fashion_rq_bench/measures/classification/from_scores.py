@@ -14,13 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import MetricInputError
-from fashion_rq_bench.measures._ragged import (
-    Ints,
-    Ragged,
-    blocks,
-    check_same_rows,
-    number_rows,
-)
+from fashion_rq_bench.measures._ragged import Ints, Ragged, blocks, check_same_rows, number_rows
 from fashion_rq_bench.measures.classification.report import checked_classes
 from fashion_rq_bench.measures.ranked._ranks import count_above_and_tied
 from fashion_rq_bench.schema.grades import GRADE_NAMES

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fashion_rq_bench.errors import MetricInputError
-from fashion_rq_bench.measures._ragged import (
-    Array,
-    Ints,
-)
+from fashion_rq_bench.measures._ragged import Array, Ints
+from fashion_rq_bench.measures.statistics._numbers import ratio
 from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = ["Report", "checked_classes", "classification_report", "report_from_confusion"]
@@ -83,7 +81,7 @@ def report_from_confusion(confusion: Floats) -> Report:
     """The report on a (classes, classes) confusion matrix, rows labels, columns predictions."""
     total = float(confusion.sum())
     support, predicted, right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
-    f1 = _divide(2 * right, support + predicted)
+    f1 = ratio(2 * right, support + predicted)
     grades = np.arange(len(confusion))
     distance = np.abs(grades[:, None] - grades)
     return Report(
@@ -92,17 +90,11 @@ def report_from_confusion(confusion: Floats) -> Report:
         accuracy=float(right.sum() / total),
         macro_f1=float(np.nanmean(f1)),
         ordinal_error=float((confusion * distance).sum() / total),
-        precision=_divide(right, predicted),
-        recall=_divide(right, support),
+        precision=ratio(right, predicted),
+        recall=ratio(right, support),
         f1=f1,
         support=support,
     )
-
-
-def _divide(part: Floats, whole: Floats) -> Floats:
-    result: Floats = np.full(len(part), np.nan)
-    np.divide(part, whole, out=result, where=whole > 0)
-    return result
 
 
 def checked_classes(values: ArrayLike, name: str, n_classes: int) -> Ints:

@@ -18,7 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import MetricInputError
-from fashion_rq_bench.relevance.comparators._base import MATCH_MODES, Comparator, ComparatorConfig
+from fashion_rq_bench.relevance.comparators._base import (
+    MATCH_MODES,
+    Comparator,
+    ComparatorConfig,
+    Pairs,
+)
 from fashion_rq_bench.relevance.comparators._sides import (
     FALLBACK,
     MISSING,
@@ -47,6 +52,7 @@ __all__ = [
     "VALUE",
     "Comparator",
     "ComparatorConfig",
+    "Pairs",
     "Side",
     "comparators",
     "match_attribute",
@@ -115,7 +121,7 @@ def match_attribute(
     known = np.flatnonzero(source != MISSING)
     out[known] = best_over_values(
         *(query.values, product.values, left[known], right[known]),
-        lambda one, two: _checked(comparator.scores(one, two, similarity, config), similarity),
+        lambda one, two: _checked(comparator, Pairs(one, two, similarity, config)),
     )
     return out[inverse], source[inverse]
 
@@ -129,7 +135,8 @@ def _columns(products: pa.Table, names: Sequence[str], rows: NDArray[np.int64]) 
     )
 
 
-def _checked(scores: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:
+def _checked(comparator: Comparator, pairs: Pairs) -> NDArray[np.float64]:
+    scores = comparator.scores(pairs)
     if not np.isfinite(scores).all():
-        raise MetricInputError("A similarity gave NaN or infinity.", given=similarity.name)
+        raise MetricInputError("A similarity gave NaN or infinity.", given=pairs.similarity.name)
     return np.clip(scores, 0.0, 1.0)

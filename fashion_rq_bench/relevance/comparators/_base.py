@@ -6,7 +6,7 @@ Out: the class :class:`Comparator`, of which every module of this package makes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from fashion_rq_bench.schema.attributes import Attribute
 from fashion_rq_bench.words.folding import fold
 from fashion_rq_bench.words.terms import choice_of
 
-__all__ = ["MATCH_MODES", "Comparator", "ComparatorConfig", "Valued"]
+__all__ = ["MATCH_MODES", "Comparator", "ComparatorConfig", "Pairs", "Valued"]
 
 MATCH_MODES = ("tokens", "paper")
 
@@ -50,9 +50,28 @@ class ComparatorConfig:
         low, high = self.price_thresholds
         if not 0 < low < high < float("inf"):
             raise ConfigError(
-                "Price thresholds must be two rising positive numbers.",
-                given=self.price_thresholds,
+                "Price thresholds must be two rising positive numbers.", given=self.price_thresholds
             )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Values to be compared, and by what.
+
+    Attributes:
+        queries, products: of equal length, as ``query_value`` and ``product_side`` give them.
+        similarity: measure of the soft comparisons.
+        config: settings of the comparators.
+    """
+
+    queries: Sequence[str]
+    products: Sequence[str]
+    similarity: Similarity
+    config: ComparatorConfig
+
+    def each(self) -> Iterator[tuple[str, str]]:
+        """Pair by pair."""
+        return zip(self.queries, self.products, strict=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +104,8 @@ class Comparator:
         """The products' values of this attribute, factorised."""
         return values_side(self.own_values(products), self.query_value)
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
-        """Match in [0, 1] of ``queries[i]`` with ``products[i]``, shape (len(queries),)."""
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
+        """Match in [0, 1] of each pair, shape (number of pairs,)."""
         raise NotImplementedError
 
 
@@ -104,17 +116,10 @@ class Valued(Comparator):
         """The value that a word stands for, else the folded word itself."""
         return choice_of(self.attribute, value) or fold(value)
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
         """1 for the same value, else :meth:`match`; symmetric."""
-        pairs = zip(queries, products, strict=True)
-        return np.fromiter((1.0 if a == b else self.match(a, b) for a, b in pairs), np.float64)
+        found = (1.0 if a == b else self.match(a, b) for a, b in pairs.each())
+        return np.fromiter(found, np.float64)
 
     def match(self, query: str, product: str) -> float:
         """Match of two values that differ."""

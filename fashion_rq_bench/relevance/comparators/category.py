@@ -16,17 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig
-from fashion_rq_bench.relevance.comparators._sides import (
-    LEVELS,
-    SEPARATOR,
-    Side,
-    category_levels,
-    levels_of,
-    path_of,
-    side_of,
-)
-from fashion_rq_bench.relevance.similarity import Similarity
+import fashion_rq_bench.relevance.comparators._sides as sides
+from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig, Pairs
 from fashion_rq_bench.words.folding import plain
 from fashion_rq_bench.words.number import plural
 from fashion_rq_bench.words.tokens import token_key
@@ -58,8 +49,8 @@ def _keys(query: str, config: ComparatorConfig) -> set[str]:
 
 
 def _place(path: str, config: ComparatorConfig) -> str:
-    levels = path.split(SEPARATOR)
-    return path_of(levels) if config.match == "paper" else "|".join(map(token_key, levels))
+    levels = path.split(sides.SEPARATOR)
+    return sides.path_of(levels) if config.match == "paper" else "|".join(map(token_key, levels))
 
 
 class Category(Comparator):
@@ -70,7 +61,7 @@ class Category(Comparator):
     @property
     def columns(self) -> tuple[str, ...]:
         """The three levels of the category path."""
-        return LEVELS
+        return sides.LEVELS
 
     @property
     def least(self) -> float:
@@ -81,34 +72,31 @@ class Category(Comparator):
         """The type without case."""
         return plain(value)
 
-    def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> Side:
+    def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> sides.Side:
         """Category paths; a product without any level is missing."""
-        return side_of(category_levels(products), lambda key: (SEPARATOR.join(levels_of(key)),))
+        return sides.side_of(
+            sides.category_levels(products),
+            lambda key: (sides.SEPARATOR.join(sides.levels_of(key)),),
+        )
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
         """Matches of types with joined paths, as :meth:`product_side` gives them; not symmetric."""
-        hits = found(queries, products, config)
-        compared = {path: _compared(path) for path in set(products)}
+        hits = found(pairs.queries, pairs.products, pairs.config)
+        compared = {path: _compared(path) for path in set(pairs.products)}
         rows: list[int] = []
         strings: list[str] = []
-        for row, (path, hit) in enumerate(zip(products, hits.tolist(), strict=True)):
+        for row, (path, hit) in enumerate(zip(pairs.products, hits.tolist(), strict=True)):
             leaf, everything = compared[path]
             strings += leaf if hit else everything
             rows += [row] * (len(strings) - len(rows))
         best = np.where(hits, self.least, 0.0)
-        np.maximum.at(best, rows, similarity([queries[row] for row in rows], strings))
+        asked = [pairs.queries[row] for row in rows]
+        np.maximum.at(best, rows, pairs.similarity(asked, strings))
         return best
 
 
 def _compared(path: str) -> tuple[list[str], list[str]]:
     """The leaf, if there is one, and every distinct level with the whole path."""
-    levels = path.split(SEPARATOR)
-    everything = dict.fromkeys([*levels, path_of(levels)])
+    levels = path.split(sides.SEPARATOR)
+    everything = dict.fromkeys([*levels, sides.path_of(levels)])
     return [leaf for leaf in levels[-1:] if leaf], [part for part in everything if part]

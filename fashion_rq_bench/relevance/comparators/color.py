@@ -12,16 +12,14 @@ swatch. "multi" is a word without a place in Lab.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig
+from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig, Pairs
 from fashion_rq_bench.relevance.comparators._sides import Side, column, text_side
-from fashion_rq_bench.relevance.similarity import Similarity
 from fashion_rq_bench.schema.domain import DEFAULT, domain, load_domain, per_domain
 from fashion_rq_bench.words.folding import fold
 
@@ -105,22 +103,16 @@ class Color(Comparator):
         texts = [column(products, "description")]
         return text_side(self.own_values(products), texts, self.query_value)
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
         """Matches of colours as :meth:`query_value` gives them; symmetric where sim is."""
         index = {name: position for position, name in enumerate(color_names())}
-        left = np.array([index.get(query, -1) for query in queries], dtype=np.intp)
-        right = np.array([index.get(product, -1) for product in products], dtype=np.intp)
+        left = np.array([index.get(query, -1) for query in pairs.queries], dtype=np.intp)
+        right = np.array([index.get(product, -1) for product in pairs.products], dtype=np.intp)
         scale = float(self.attribute.settings.get("scale", 120.0))
         out = np.maximum(0.0, 1.0 - delta_e()[left, right] / scale)
         asked = np.flatnonzero((left < 0) | (right < 0)).tolist()
-        out[asked] = similarity([queries[i] for i in asked], [products[i] for i in asked])
-        same = [query == product for query, product in zip(queries, products, strict=True)]
+        words = ([side[i] for i in asked] for side in (pairs.queries, pairs.products))
+        out[asked] = pairs.similarity(*words)
+        same = [query == product for query, product in pairs.each()]
         out[np.array(same, dtype=bool)] = 1.0
         return out

@@ -13,21 +13,14 @@ says of it ("usage/occasion", paper 8.0.5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig
-from fashion_rq_bench.relevance.comparators._sides import (
-    LEVELS,
-    Side,
-    category_paths,
-    column,
-    text_side,
-)
-from fashion_rq_bench.relevance.similarity import Similarity
+import fashion_rq_bench.relevance.comparators._sides as sides
+from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig, Pairs
 from fashion_rq_bench.schema.domain import per_domain
 from fashion_rq_bench.words.folding import fold
 from fashion_rq_bench.words.terms import synonyms
@@ -52,7 +45,7 @@ class Text(Comparator):
     @property
     def columns(self) -> tuple[str, ...]:
         """The products' columns that are read."""
-        return (*self.attribute.columns, "description", *(LEVELS if self._path else ()))
+        return (*self.attribute.columns, "description", *(sides.LEVELS if self._path else ()))
 
     @property
     def _path(self) -> bool:
@@ -62,20 +55,13 @@ class Text(Comparator):
         """The term of which the whole value is a spelling, else the folded value."""
         return _terms(self.attribute.terms).get(token_key(value)) or fold(value)
 
-    def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> Side:
+    def product_side(self, products: pa.Table, config: ComparatorConfig, /) -> sides.Side:
         """Values as terms, else the description as it stands and the category path."""
-        texts = [column(products, "description")]
+        texts = [sides.column(products, "description")]
         if self._path:
-            texts.append(category_paths(products))
-        return text_side(self.own_values(products), texts, self.query_value)
+            texts.append(sides.category_paths(products))
+        return sides.text_side(self.own_values(products), texts, self.query_value)
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
         """sim(v, u); symmetric where the similarity is."""
-        return similarity(queries, products)
+        return pairs.similarity(pairs.queries, pairs.products)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig
+from fashion_rq_bench.relevance.comparators._base import Comparator, ComparatorConfig, Pairs
 from fashion_rq_bench.relevance.comparators._sides import Side, column, values_side
-from fashion_rq_bench.relevance.similarity import Similarity
 from fashion_rq_bench.schema.attributes import PRICE_TIERS
 from fashion_rq_bench.words.folding import fold, plain
 
@@ -88,17 +86,9 @@ class Tier(Comparator):
             tiers = pc.coalesce(tiers, by_price)
         return values_side(tiers, plain)
 
-    def scores(
-        self,
-        queries: Sequence[str],
-        products: Sequence[str],
-        similarity: Similarity,
-        config: ComparatorConfig,
-        /,
-    ) -> NDArray[np.float64]:
+    def scores(self, pairs: Pairs, /) -> NDArray[np.float64]:
         """1.0 where the hint's tier is the product's, else ``other``."""
-        tiers = [tier_of_hint(query, config) for query in queries]
-        own = (tier_of_hint(product, config) for product in products)
-        same = [tier is not None and tier == two for tier, two in zip(tiers, own, strict=True)]
+        tiers = ([tier_of_hint(value, pairs.config) for value in pair] for pair in pairs.each())
+        same = [asked is not None and asked == own for asked, own in tiers]
         other = float(self.attribute.settings.get("other", 0.3))
         return np.where(np.array(same, dtype=bool), 1.0, other)

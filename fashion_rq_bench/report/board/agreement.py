@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fashion_rq_bench.measures import statistics as stats
 from fashion_rq_bench.support.grid import Cell, Grid, Row, figure
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Agreement"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _SHORT = {"T1": "ranking", "T2": "classification", "T3": "sibling", "T4": "paraphrase"}
+_FOUND = [one.name for one in fields(stats.Differences) if one.name != "pairs"]
 _TITLES = {task: short for short, task in _SHORT.items()}
 
 
@@ -103,14 +104,7 @@ class Comparisons:
 
     def grid(self) -> Grid:
         """The rows as a table."""
-        heads = (
-            "first – second",
-            "metric",
-            "difference",
-            "p",
-            "p (Holm)",
-            "win / tie / loss",
-        )
+        heads = ("first – second", "metric", "difference", "p", "p (Holm)", "win / tie / loss")
         rows = [Row(f"{one.first} – {one.second}", _cells(one)) for one in self.rows]
         title = f"Differences ({self.edition_name}, edition {self.edition_id[:12]})"
         return Grid("differences", title, (*heads, "detectable"), tuple(rows), self.notes)
@@ -253,17 +247,8 @@ def _compared(board: Board, task: str, metric: str, by_cluster: bool) -> list[Co
             second=board.models[second].label,
             first_value=float(measured.figures[first]),
             second_value=float(measured.figures[second]),
-            difference=float(found.difference[row]),
-            low=float(found.low[row]),
-            high=float(found.high[row]),
-            p_value=float(found.p_value[row]),
             p_holm=math.nan,
-            wins=float(found.wins[row]),
-            ties=float(found.ties[row]),
-            losses=float(found.losses[row]),
-            detectable=float(found.detectable[row]),
-            n=int(found.n[row]),
-            undefined=int(found.undefined[row]),
+            **{name: getattr(found, name)[row].item() for name in _FOUND},
         )
         for row, (first, second) in enumerate(pairs)
     ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.evaluation.task_scores import CONSISTENT, CUTS
+from fashion_rq_bench.measures.statistics._numbers import ratio
 from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = ["POOLED", "figures_of", "is_pooled"]
@@ -50,22 +51,17 @@ def figures_of(name: str, cells: Floats) -> Floats:
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     total = support.sum(axis=-1)
     if name == "accuracy":
-        return _divide(right.sum(axis=-1), total)
+        return ratio(right.sum(axis=-1), total)
     if name == "ordinal_error":
         grades = np.arange(size)
         distance = np.abs(grades[:, None] - grades)
-        return _divide((confusion * distance).sum(axis=(-2, -1)), total)
+        return ratio((confusion * distance).sum(axis=(-2, -1)), total)
     if name == "macro_f1":
-        f1 = _divide(2 * right, support + predicted)
-        return _divide(np.nansum(f1, axis=-1), (~np.isnan(f1)).sum(axis=-1).astype(np.float64))
+        f1 = ratio(2 * right, support + predicted)
+        return ratio(np.nansum(f1, axis=-1), (~np.isnan(f1)).sum(axis=-1).astype(np.float64))
     side, _, grade = name.partition("_")
     below = {"precision": predicted, "recall": support, "f1": (support + predicted) / 2}
     if side not in below or grade not in GRADE_NAMES:
         raise ConfigError("There is no such figure of task 2.", given=name, allowed=POOLED)
     place = GRADE_NAMES.index(grade)
-    return _divide(right[..., place], below[side][..., place])
-
-
-def _divide(numerator: Floats, denominator: Floats) -> Floats:
-    found: Floats = np.full(np.shape(numerator), np.nan)
-    return np.divide(numerator, denominator, out=found, where=denominator != 0)
+    return ratio(right[..., place], below[side][..., place])

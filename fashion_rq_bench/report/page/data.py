@@ -112,16 +112,13 @@ SETS: tuple[ColumnSet, ...] = (
         "ranking",
         "T1 Ranking",
         _columns(
-            "ranking",
-            [*_at(("ndcg", "recall", "recall_sibling", "recall_exact"), (5, 10)), "rel"],
+            "ranking", [*_at(("ndcg", "recall", "recall_sibling", "recall_exact"), (5, 10)), "rel"]
         ),
     ),
     ColumnSet("classification", "T2 Classification", (*_CLASSES, *map(_cut, _CLASSES))),
     ColumnSet("classes", "T2 by class", _by_class()),
     ColumnSet(
-        "sibling",
-        "T3 Sibling",
-        _columns("sibling", [*_at(("ndcg", "recall"), (1, 3)), "accuracy"]),
+        "sibling", "T3 Sibling", _columns("sibling", [*_at(("ndcg", "recall"), (1, 3)), "accuracy"])
     ),
     ColumnSet(
         "paraphrase",

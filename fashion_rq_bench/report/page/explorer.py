@@ -25,16 +25,10 @@ from fashion_rq_bench.relevance.pair_relevance import PairMatches
 from fashion_rq_bench.relevance.satisfaction import wish_thresholds
 from fashion_rq_bench.report.board.board import Board
 from fashion_rq_bench.report.page.data import title_of
-from fashion_rq_bench.report.page.pools import (
-    SharedPools,
-    dense_ranks,
-    pool_of,
-    pool_scores,
-    prepare,
-)
+from fashion_rq_bench.report.page.pools import SharedPools, pool_of, prepare
 from fashion_rq_bench.schema.domain import domain
 
-__all__ = ["POOLS", "chosen_queries", "dense_ranks", "explorer", "pool_scores", "wish_states"]
+__all__ = ["POOLS", "chosen_queries", "explorer", "wish_states"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
