@@ -43,9 +43,7 @@ class TwinGroups:
     value: Keys
 
 
-def twin_groups(
-    keys: Keys, attribute: str, controls: tuple[str, ...] | None = None
-) -> TwinGroups:
+def twin_groups(keys: Keys, attribute: str, controls: tuple[str, ...] | None = None) -> TwinGroups:
     """Find the twins of one attribute.
 
     Args:
