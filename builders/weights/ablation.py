@@ -141,11 +141,12 @@ def effect(
     if not n:
         nothing = (float("nan"),) * 6
         return AttributeEffect(observed.attribute, 0, 0, *nothing, False, TIERS[-1])
-    sums = np.bincount(observed.twin, delta, n_twins).astype(np.float64)
-    sizes = np.bincount(observed.twin, minlength=n_twins).astype(np.float64)
+    sums, sizes, beyond_null = (
+        np.bincount(observed.twin, one, n_twins).astype(np.float64)
+        for one in (delta, np.ones(n), delta - null)
+    )
     mean = float(delta.mean())
     low, high = _interval(sums, sizes, config, rng)
-    beyond_null = np.bincount(observed.twin, delta - null, n_twins).astype(np.float64)
     p_value = _sign_flip(beyond_null, config.bootstrap, rng)
     return AttributeEffect(
         attribute=observed.attribute,

@@ -1,7 +1,7 @@
-"""A cross-encoder as an oracle of relevance (paper 8.0.5, Cross-encoder oracle).
+"""Training a cross-encoder to be an oracle of relevance (paper 8.0.5, Cross-encoder oracle).
 
 In:  tables of (query, text, relevant) pairs for training and validation.
-Out: a model folder of safetensors; its loss, ROC-AUC and Brier score; logits of any pairs.
+Out: a model folder of safetensors, which ``text_oracle`` reads; its loss, ROC-AUC and Brier score.
 
 The base is any encoder; a mean over its tokens and one linear layer give the logit. Only
 safetensors are read or written, and code from a model's repository is never run.
@@ -9,7 +9,7 @@ safetensors are read or written, and code from a model's repository is never run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,30 +18,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fashion_rq_bench._moved import names_of
 from fashion_rq_bench.builders.weights.oracle_quality import OracleQuality, quality
+from fashion_rq_bench.builders.weights.text_oracle import TRAINING, predict_logits
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError
 from fashion_rq_bench.support.files import write_json
 from fashion_rq_bench.support.optional import require
 from fashion_rq_bench.support.progress import track, without_loading_bars
 
-__all__ = [
-    "TRAINING",
-    "CrossEncoderConfig",
-    "TextOracle",
-    "Trained",
-    "load_cross_encoder",
-    "predict_logits",
-    "train_cross_encoder",
-]
+__all__ = ["CrossEncoderConfig", "Trained", "train_cross_encoder"]
 
-TRAINING = "training.json"
-"""What a model's folder tells of its training: settings, data, losses, quality."""
-
-_BLOCK = 1_024
-"""Pairs between two moves of the progress bar; each block is sorted by length inside."""
+__getattr__ = names_of(__name__, "fashion_rq_bench.builders.weights.text_oracle")
 
 _SAFE = ("*.safetensors", "*.json", "*.txt", "*.model")
-_PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 
 @dataclass(frozen=True)
@@ -146,8 +135,7 @@ def train_cross_encoder(
         MissingDependencyError: without sentence-transformers or accelerate.
     """
     config = config or CrossEncoderConfig()
-    labels = _labels(train)
-    valid_labels = _labels(valid)
+    labels, valid_labels = _labels(train), _labels(valid)
     require("accelerate", "weights")
     require("transformers", "weights").set_seed(config.seed)
     with without_loading_bars():
@@ -156,7 +144,7 @@ def train_cross_encoder(
     out.mkdir(parents=True, exist_ok=True)
     with without_loading_bars():
         model.save_pretrained(str(out), create_model_card=False)
-    logits = predict_logits(model, valid["query"].to_pylist(), valid["text"].to_pylist())
+    logits = predict_logits(model, *(valid[name].to_pylist() for name in ("query", "text")))
     trained = Trained(out, losses, quality(logits, valid_labels))
     told = {"config": asdict(config), "data": dict(data or {}), "n_train": len(train)}
     told |= {"losses": losses, "quality": asdict(trained.quality)}
@@ -276,70 +264,3 @@ def _arguments(out: Path, config: CrossEncoderConfig) -> Any:
         disable_tqdm=True,
         dataloader_pin_memory=bool(cuda.is_available()),
     )
-
-
-def load_cross_encoder(path: Path) -> Any:
-    """Load a model that :func:`train_cross_encoder` wrote.
-
-    Raises:
-        ModelError: if there is no model, or pickled weights lie beside it.
-    """
-    pickled = [one.name for one in path.rglob("*") if one.suffix in _PICKLED]
-    if pickled or not (path / "modules.json").is_file():
-        raise ModelError(
-            "This folder is not a cross-encoder of safetensors.",
-            given=pickled or str(path),
-            fix="Train one with: fashion-rq weights train --out MODEL",
-        )
-    with without_loading_bars():
-        return require("sentence_transformers", "weights").CrossEncoder(
-            str(path), model_kwargs={"use_safetensors": True}, local_files_only=True
-        )
-
-
-def predict_logits(
-    model: Any, queries: Sequence[str], texts: Sequence[str], *, batch_size: int = 64
-) -> NDArray[np.float64]:
-    """Raw logits of pairs, shape (P,)."""
-    identity = require("torch", "weights").nn.Identity()
-    logits = model.predict(
-        list(zip(queries, texts, strict=True)),
-        activation_fn=identity,
-        batch_size=batch_size,
-        show_progress_bar=False,
-    )
-    return np.asarray(logits, dtype=np.float64).reshape(-1)
-
-
-class TextOracle:
-    """A cross-encoder as an :data:`~.ablation.Oracle` of positions.
-
-    Args:
-        model: from :func:`load_cross_encoder`.
-        queries: text of each query.
-        texts: text of each product, see :func:`~.esci.product_lines`.
-        batch_size: pairs per forward pass.
-    """
-
-    def __init__(
-        self, model: Any, queries: Sequence[str], texts: Sequence[str], *, batch_size: int = 64
-    ) -> None:
-        self._model, self._batch_size = model, batch_size
-        self._queries, self._texts = list(queries), list(texts)
-
-    def __call__(
-        self, query_index: NDArray[np.int64], product_index: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Logits of the pairs, shape (P,)."""
-        queries = [self._queries[row] for row in query_index.tolist()]
-        texts = [self._texts[row] for row in product_index.tolist()]
-        starts = range(0, len(queries), _BLOCK)
-        found = [np.zeros(0)]
-        for start in track(starts, "scoring pairs", len(queries), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            found.append(
-                predict_logits(
-                    self._model, queries[block], texts[block], batch_size=self._batch_size
-                )
-            )
-        return np.concatenate(found)

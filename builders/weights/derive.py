@@ -8,7 +8,7 @@ Out: :class:`Derived`: the weights, what the sanity set says of the model, and t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,6 @@ import pyarrow as pa
 
 from fashion_rq_bench._version import __version__
 from fashion_rq_bench.builders.catalog import read_catalog
-from fashion_rq_bench.builders.weights.cross_encoder import (
-    TRAINING,
-    TextOracle,
-    load_cross_encoder,
-    predict_logits,
-)
 from fashion_rq_bench.builders.weights.fit import Weights, WeightsConfig, fit_weights
 from fashion_rq_bench.builders.weights.sanity import (
     SanityReport,
@@ -34,7 +28,15 @@ from fashion_rq_bench.builders.weights.synthetic import (
     draw_queries,
     product_texts,
 )
-from fashion_rq_bench.editions.edition import Edition
+from fashion_rq_bench.builders.weights.text_oracle import (
+    TRAINING,
+    TextOracle,
+    load_cross_encoder,
+    predict_logits,
+)
+from fashion_rq_bench.editions.edition import Edition, in_its_domain
+from fashion_rq_bench.schema.attributes import Domain
+from fashion_rq_bench.schema.domain import domain, using
 from fashion_rq_bench.support.files import digest, file_sha256, read_json
 
 __all__ = [
@@ -57,14 +59,17 @@ class FitData:
         intents: (Q,) ``list<INTENT>``.
         products: a catalog.
         told: where it comes from, for the provenance.
+        domain: what the products are.
     """
 
     queries: list[str]
     intents: pa.ListArray
     products: pa.Table
     told: Mapping[str, Any]
+    domain: Domain = field(default_factory=domain)
 
 
+@in_its_domain
 def from_edition(edition: Edition) -> FitData:
     """An edition's own queries and corpus."""
     queries = edition.table("queries", ["query", "intents"]).combine_chunks()
@@ -133,13 +138,14 @@ def derive(
     """
     config = config or WeightsConfig()
     model = load_cross_encoder(folder)
-    report = check_model(model, sanity)
-    require_sane(report)
     training = _training(folder)
     described = bool(training.get("data", {}).get("description", True))
-    texts = product_texts(data.products, description=described)
-    oracle = TextOracle(model, data.queries, texts)
-    weights = fit_weights(oracle, data.intents, data.products, config)
+    with using(data.domain):
+        report = check_model(model, sanity)
+        require_sane(report)
+        texts = product_texts(data.products, description=described)
+        oracle = TextOracle(model, data.queries, texts)
+        weights = fit_weights(oracle, data.intents, data.products, config)
     provenance = {
         "package": __version__,
         "oracle": {"sha256": _digest(folder), "training": training},

@@ -26,9 +26,6 @@ from fashion_rq_bench.schema.domain import domain
 __all__ = ["UNSPECIFIED", "codes_of", "match_codes", "product_keys", "product_sides"]
 
 UNSPECIFIED = 0.5
-_GENDER = domain().names.index("gender")
-_UNISEX = 0.7
-_FULL = np.array([one.threshold if one is domain().type else 1.0 for one in domain().attributes])
 _TEXT = ("description", "master_category", "sub_category", "article_type")
 
 
@@ -57,8 +54,8 @@ def match_codes(
         config: settings of the comparators.
 
     Returns:
-        (P, 10) of 1, 0 and 0.5, columns in the order of ``schema.ATTRIBUTES``. A unisex product is
-        unspecified for a query that names a gender.
+        (P, A) of 1, 0 and 0.5, columns in the order of the domain's attributes. A product that goes
+        with every choice (unisex) is unspecified for a query that names one.
 
     Raises:
         MetricInputError: as ``match_pairs``.
@@ -70,26 +67,29 @@ def match_codes(
 
 
 def codes_of(matches: PairMatches) -> NDArray[np.float64]:
-    """(P, 10) codes of matches made with a similarity that knows only equality."""
+    """(P, A) codes of matches made with a similarity that knows only equality."""
+    noun, known = domain().type, domain().attributes
+    full = np.array([one.threshold if one is noun else 1.0 for one in known])
+    close = [one.settings.get("close", 0.7) if "either" in one.settings else -1.0 for one in known]
     unknown = np.isnan(matches.match) | matches.missing | matches.fallback
-    unknown[:, _GENDER] |= matches.match[:, _GENDER] == _UNISEX
-    return np.where(unknown, UNSPECIFIED, (matches.match >= _FULL).astype(np.float64))
+    unknown |= matches.match == np.array(close)
+    return np.where(unknown, UNSPECIFIED, (matches.match >= full).astype(np.float64))
 
 
 def product_sides(products: pa.Table, config: ComparatorConfig | None = None) -> list[Side]:
     """The products' canonical values of each attribute, without text that stands in for them."""
     sides = []
-    for name in domain().names:
-        columns = [one for one in comparators()[name].columns if one in products.column_names]
-        if name != "product_type":
-            columns = [one for one in columns if one not in _TEXT]
-        bare = products.select(columns) if columns else products.select(["product_id"])
-        sides.append(comparators()[name].product_side(bare, config or ComparatorConfig()))
+    for comparator in comparators().values():
+        own = comparator.attribute
+        stands_in = () if own is domain().type else {*_TEXT}.difference(own.columns)
+        read = {*comparator.columns}.intersection(products.column_names).difference(stands_in)
+        bare = products.select(sorted(read) or ["product_id"])
+        sides.append(comparator.product_side(bare, config or ComparatorConfig()))
     return sides
 
 
 def product_keys(sides: Sequence[Side]) -> NDArray[np.int64]:
-    """(N, 10) keys, equal where two products hold the same set of values; -1 where they hold none.
+    """(N, A) keys, equal where two products hold the same set of values; -1 where they hold none.
 
     Args:
         sides: of N products, from :func:`product_sides`.

@@ -20,6 +20,7 @@ from fashion_rq_bench.relevance.comparators import VALUE, ComparatorConfig, Side
 from fashion_rq_bench.relevance.comparators._sides import SEPARATOR, distinct
 from fashion_rq_bench.relevance.comparators.tier import tier_of_hint
 from fashion_rq_bench.relevance.intents import Intents, expressed, intent_sides, intents_array
+from fashion_rq_bench.schema.attributes import Attribute
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.words.vocabulary import token_key
 
@@ -64,7 +65,7 @@ class QueryIndex:
     Attributes:
         n_queries: how many queries there are.
         n_several: how many of them have several intents.
-        asks: (Q, 10) bool, which attributes each query expresses.
+        asks: (Q, A) bool, which of the A attributes each query expresses.
     """
 
     def __init__(self, intents: Intents, config: ComparatorConfig) -> None:
@@ -80,13 +81,14 @@ class QueryIndex:
     def by_value(self, attribute: str) -> dict[tuple[str, str], Positions]:
         """Positions of the queries that express (type, value); the type "" is no type.
 
-        For the product type itself the key is ("", type).
+        For the type itself the key is ("", type).
         """
         found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        values, types = self._strings(attribute), self._strings("product_type")
+        noun = domain().type.name
+        values, types = self._strings(attribute), self._strings(noun)
         for query, mine, kinds in zip(self._alone.tolist(), values, types, strict=True):
             for value in mine:
-                kind = _ANY if attribute == "product_type" or not kinds else kinds[0]
+                kind = _ANY if attribute == noun or not kinds else kinds[0]
                 found[kind, value].append(query)
         return {key: np.array(rows) for key, rows in found.items()}
 
@@ -94,18 +96,18 @@ class QueryIndex:
         """The values of the queries of one intent, in the form in which products hold them."""
         side = self._sides[domain().names.index(attribute)]
         known = {
-            code: _query_form(attribute, value, self.config)
+            code: _query_form(domain().by_name[attribute], value, self.config)
             for code, value in enumerate(side.values)
         }
         return [known[code] for code in side.codes[self._reading].tolist()]
 
 
 def _query_form(
-    attribute: str, values: tuple[str, ...], config: ComparatorConfig
+    attribute: Attribute, values: tuple[str, ...], config: ComparatorConfig
 ) -> tuple[str, ...]:
-    if attribute == "product_type":
+    if attribute.comparator == "category":
         return tuple(filter(None, map(token_key, values)))
-    if attribute == "price_hint":
+    if attribute.comparator == "tier":
         return tuple(tier for value in values if (tier := tier_of_hint(value, config)))
     return values
 
@@ -173,7 +175,7 @@ def _candidates(
 ) -> _Ragged:
     """Queries that ask for the (type, value) of each product: all in a row, starts, counts."""
     found = index.by_value(attribute)
-    kind, own = sides[0], sides[domain().names.index(attribute)]
+    kind, own = (sides[domain().names.index(one)] for one in (domain().type.name, attribute))
     width = len(own.values)
     combined = kind.codes[rows] * width + own.codes[rows]
     combos, which = distinct(combined, len(kind.values) * width)
@@ -197,7 +199,7 @@ def _of_combo(
     if own.source[code] != VALUE:
         return np.zeros(0, dtype=np.int64)
     levels = [token_key(level) for one in path for level in one.split(SEPARATOR)]
-    if attribute == "product_type":
+    if attribute == domain().type.name:
         keys = [(_ANY, level) for level in levels]
     else:
         keys = [(level, value) for level in (_ANY, *levels) for value in own.values[code]]

@@ -46,7 +46,7 @@ def design_pairs(
         config: how many pairs, how balanced.
 
     Returns:
-        (P,) query positions, (P,) product positions, (P, 10) match codes; no pair occurs twice.
+        (P,) query positions, (P,) product positions, (P, A) match codes; no pair occurs twice.
 
     Raises:
         InputError: if there are no queries or products.
@@ -81,7 +81,7 @@ def rake(codes: NDArray[np.float64], specified: float, most: float) -> NDArray[n
     """Weights under which each attribute is 1, 0 and 0.5 as often as asked (iterative fitting).
 
     Args:
-        codes: (P, 10) match codes.
+        codes: (P, A) match codes.
         specified: target share of 1, and of 0; an attribute that lacks one of them is left alone.
         most: largest weight, as a multiple of the mean; margins are missed rather than let few
             pairs decide.

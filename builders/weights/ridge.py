@@ -74,7 +74,7 @@ def fit_ridge(codes: ArrayLike, logits: ArrayLike, config: RidgeConfig | None = 
     """Regress logits on standardised match codes.
 
     Args:
-        codes: (P, 10) from :func:`~.match_codes.match_codes`.
+        codes: (P, A) from :func:`~.match_codes.match_codes`.
         logits: (P,) the oracle's.
         config: the penalty.
 

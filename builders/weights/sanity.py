@@ -1,11 +1,11 @@
 """The sanity set: can the oracle tell relevant from irrelevant at all (paper 8.0.5).
 
-In:  an oracle of texts; 100 examples of the domain (``sanity.csv``) or a file of that format.
+In:  an oracle of texts; the domain's examples (``sanity.csv`` beside its word lists: 100 in
+     fashion) or a file of that format.
 Out: the probability margin and the pairwise accuracy, and whether they pass the paper's thresholds.
 
-A file has the columns ``query``, ``attribute`` (what tells relevant from irrelevant), ``text``
-("name | brand | gender | color | materials | description") and ``relevant`` (1 or 0). Brands in
-ours are invented.
+A file has the columns ``query``, ``attribute`` (what tells relevant from irrelevant), ``text`` (see
+:func:`~.training_pairs.product_lines`) and ``relevant`` (1 or 0). Brands in ours are invented.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from fashion_rq_bench.errors import InputError, QualityError
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["MARGIN", "PAIRWISE", "SanityReport", "check_sanity", "read_sanity", "require_sane"]
 
@@ -58,17 +59,16 @@ class SanityReport:
 
 
 def read_sanity(path: Path | None = None) -> pa.Table:
-    """Read a sanity set; by default ours: 25 queries with two relevant and two irrelevant products.
+    """Read a sanity set; by default the domain's own. Ours of fashion: 25 queries with two relevant
+    and two irrelevant products each.
 
     Raises:
         InputError: if it cannot be read, a column is absent, a label is not 0 or 1, or a query
             lacks either kind.
     """
-    import fashion_rq_bench
-
-    home = Path(str(fashion_rq_bench.__file__)).parent / "schema" / "domains" / "fashion" / _OURS
+    path = path or domain().folder / _OURS
     try:
-        table = pv.read_csv(path or home)
+        table = pv.read_csv(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(
             "This sanity set cannot be read as CSV.",

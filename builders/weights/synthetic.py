@@ -11,7 +11,7 @@ no evidence of what shoppers care for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fashion_rq_bench.builders.weights.esci import PAIRS, product_lines
 from fashion_rq_bench.builders.weights.match_codes import match_codes
+from fashion_rq_bench.builders.weights.training_pairs import PAIRS, product_lines
 from fashion_rq_bench.errors import ConfigError, InputError
 from fashion_rq_bench.relevance.intents import expressed, intents_array
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
@@ -30,17 +30,12 @@ from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["SyntheticConfig", "SyntheticQueries", "draw_pairs", "draw_queries", "product_texts"]
 
-_COLUMNS = {
-    "product_type": "article_type",
-    "color": "base_color",
-    "style_tags": "style",
-    "price_hint": "price_tier",
-}
-_SPOKEN = ("color", "pattern", "style_tags", "material", "brand", "occasion", "price_hint")
-_WHO = ("gender", "age_group")
 _CANDIDATES = 40
 """Products of the query's type, and as many of the whole catalog, from which a pair is chosen."""
-_TEXTUAL = tuple(name for name in domain().names if name != "price_hint")
+
+
+def _told_by_texts() -> tuple[str, ...]:
+    return tuple(one.name for one in domain().attributes if one.role != "price")
 
 
 @dataclass(frozen=True)
@@ -56,8 +51,7 @@ class SyntheticConfig:
         threshold: R(q, p) at which half the pairs are relevant.
         steepness: of the logistic curve around it.
         bare_share: share of products whose text gives the type in place of the title. Most titles
-            repeat brand, gender and colour, and a model that reads them alone fails where they do
-            not.
+            repeat the attributes, and a model that reads them alone fails where they do not.
         easy_share: share of second pairs that violate several wishes, where there is such; the
             others violate one.
         seed: of everything drawn.
@@ -65,7 +59,7 @@ class SyntheticConfig:
 
     n_queries: int = 2_500
     wishes: int = 2
-    attributes: tuple[str, ...] = _TEXTUAL
+    attributes: tuple[str, ...] = field(default_factory=_told_by_texts)
     threshold: float = 0.85
     steepness: float = 20.0
     bare_share: float = 0.5
@@ -113,14 +107,15 @@ def draw_queries(products: pa.Table, config: SyntheticConfig | None = None) -> S
     config = config or SyntheticConfig()
     rng = np.random.default_rng([config.seed, 1])
     columns = {name: _values(products, name) for name in domain().names}
-    typed = np.flatnonzero([bool(value) for value in columns["product_type"]])
+    noun = domain().type.name
+    typed = np.flatnonzero([bool(value) for value in columns[noun]])
     if not len(typed):
         raise InputError("No product has an article type, so no query can be drawn.")
     source = rng.choice(typed, config.n_queries)
     intents, texts = [], []
     for row in source.tolist():
         wished = _wishes({name: columns[name][row] for name in config.attributes}, config, rng)
-        intent = {"product_type": columns["product_type"][row], **wished}
+        intent = {noun: columns[noun][row], **wished}
         texts.append(_spoken(intent, rng))
         lists = {name: [value] for name, value in intent.items() if name in domain().many}
         intents.append(intent | lists)
@@ -129,7 +124,7 @@ def draw_queries(products: pa.Table, config: SyntheticConfig | None = None) -> S
 
 def _values(products: pa.Table, name: str) -> list[str | None]:
     """An attribute's first value of every product."""
-    column = _COLUMNS.get(name, name)
+    column = domain().by_name[name].column
     if column not in products.column_names:
         return [None] * len(products)
     values = products[column].to_pylist()
@@ -139,26 +134,35 @@ def _values(products: pa.Table, name: str) -> list[str | None]:
 def _wishes(
     have: dict[str, str | None], config: SyntheticConfig, rng: np.random.Generator
 ) -> dict[str, str]:
-    known = {name: value for name, value in have.items() if value and name != "product_type"}
+    known = {name: value for name, value in have.items() if value and name != domain().type.name}
     names = list(known)
     chosen = rng.choice(len(names), min(len(names), config.wishes - 1), replace=False).tolist()
     return {names[at]: known[names[at]] for at in chosen}
 
 
 def _spoken(intent: dict[str, Any], rng: np.random.Generator) -> str:
-    """The wishes in plain words, "men" before or after the rest."""
-    words = [intent[name] for name in _SPOKEN if name in intent]
-    thing = " ".join([*(words[at] for at in rng.permutation(len(words))), intent["product_type"]])
-    who = " ".join(intent[name] for name in _WHO if name in intent)
+    """The wishes in plain words, whom it is for before or after the rest."""
+    noun, people = domain().type.name, [domain().name_of(role) for role in ("person", "age")]
+    words = [intent[name] for name in _order() if name in intent and name not in (noun, *people)]
+    thing = " ".join([*(words[at] for at in rng.permutation(len(words))), intent[noun]])
+    who = " ".join(intent[name] for name in people if name in intent)
     if who:
         thing = f"{thing} for {who}" if rng.random() < 0.5 else f"{who} {thing}"
     return thing.casefold()
 
 
+def _order() -> list[str]:
+    """Names of the attributes in the order in which a draw shuffles them."""
+    first = domain().set_of("drawn")
+    place = {column: at for at, column in enumerate(first)}
+    found = sorted(domain().attributes, key=lambda one: place.get(one.column, len(first)))
+    return [one.name for one in found]
+
+
 def product_texts(
     products: pa.Table, *, description: bool = False, bare_share: float = 0.0, seed: int = 42
 ) -> list[str]:
-    """ "name | brand | gender | color | materials | description" of every product (paper 8.0.5).
+    """What a cross-encoder reads of every product, see :func:`~.training_pairs.product_lines`.
 
     Args:
         products: a catalog.
@@ -166,11 +170,10 @@ def product_texts(
         bare_share, seed: see :class:`SyntheticConfig`.
     """
     bare = pa.array(np.random.default_rng([seed, 3]).random(len(products)) < bare_share)
-    title = pc.if_else(bare, products["article_type"], products["title"]).to_pylist()
-    columns = [title, *(products[name].to_pylist() for name in ("brand", "gender", "base_color"))]
-    materials = [", ".join(one or []) for one in products["material"].to_pylist()]
-    told = products["description"].to_pylist() if description else [None] * len(products)
-    return product_lines(*columns, materials, told)
+    columns = [pc.if_else(bare, products[domain().type.column], products["title"])]
+    columns += [products[name] for name in domain().set_of("line") if name in products.column_names]
+    columns += [products["description"]] if description else []
+    return product_lines(*(column.to_pylist() for column in columns))
 
 
 def draw_pairs(
@@ -217,7 +220,7 @@ def _candidates(
     products: pa.Table, source: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """(Q, 1 + 2 · 40) positions: the query's own product, products of its type, any products."""
-    kind = products["article_type"].combine_chunks().dictionary_encode().indices
+    kind = products[domain().type.column].combine_chunks().dictionary_encode().indices
     codes = kind.fill_null(-1).to_numpy()
     order = np.argsort(codes, kind="stable")
     low, high = (np.searchsorted(codes[order], codes[source], side) for side in ("left", "right"))
@@ -235,8 +238,8 @@ def _choose(
     """(Q, C) bool: one candidate that matches every wish, and one that does not.
 
     Args:
-        codes: (Q, C, 10) match codes.
-        asked: (Q, 10) which attributes each query names.
+        codes: (Q, C, A) match codes.
+        asked: (Q, A) which attributes each query names.
         config: how often the second violates several wishes.
         rng: draws.
     """

@@ -43,24 +43,24 @@ class TwinGroups:
     value: Keys
 
 
-def twin_groups(
-    keys: Keys, attribute: str, controls: tuple[str, ...] = domain().names
-) -> TwinGroups:
+def twin_groups(keys: Keys, attribute: str, controls: tuple[str, ...] | None = None) -> TwinGroups:
     """Find the twins of one attribute.
 
     Args:
-        keys: (N, 10) from :func:`~.match_codes.product_keys`; -1 (no value) agrees with -1.
+        keys: (N, A) from :func:`~.match_codes.product_keys`; -1 (no value) agrees with -1.
         attribute: in which twins differ; a product without a value of it has no twins.
-        controls: on which twins agree; ``attribute`` itself is left out of them.
+        controls: on which twins agree, all by default; ``attribute`` itself is left out of them.
 
     Raises:
         ConfigError: if an attribute is unknown.
     """
+    names = domain().names
+    controls = names if controls is None else controls
     for name in (attribute, *controls):
-        if name not in domain().names:
-            raise ConfigError("There is no such attribute.", given=name, allowed=domain().names)
-    at = domain().names.index(attribute)
-    held = [domain().names.index(name) for name in controls if name != attribute]
+        if name not in names:
+            raise ConfigError("There is no such attribute.", given=name, allowed=names)
+    at = names.index(attribute)
+    held = [names.index(name) for name in controls if name != attribute]
     known = np.flatnonzero(keys[:, at] >= 0)
     hashes, values = _hash(keys[known][:, held]), keys[known, at]
     order = np.lexsort((values, hashes))  # stable, so by position within a value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fashion_rq_bench.commands._shown import Json, Shown, add_group, print_shown, say
+from fashion_rq_bench.commands._shown import Json, Shown, add_group, opened, print_shown, say
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,21 +67,25 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a cross-encoder on ESCI, on your own pairs, or on relevance drawn from a catalog."""
-    from fashion_rq_bench.builders.weights import cross_encoder, derive
-    from fashion_rq_bench.builders.weights import esci as esci_pairs
+    from fashion_rq_bench.builders.weights import training_pairs
+    from fashion_rq_bench.builders.weights.cross_encoder import (
+        CrossEncoderConfig,
+        train_cross_encoder,
+    )
+    from fashion_rq_bench.builders.weights.derive import check_model
+    from fashion_rq_bench.builders.weights.sanity import read_sanity
+    from fashion_rq_bench.builders.weights.text_oracle import load_cross_encoder
 
     given = {"esci": esci, "pairs": pairs, "catalog": catalog, "edition": edition}
     table, told = _training_pairs(given, queries, seed)
-    parts = dict(zip(("train", "valid"), esci_pairs.split_by_query(table), strict=True))
-    kind = cross_encoder.CrossEncoderConfig
-    config = kind.small() if small else kind()
+    read_sanity()  # asked at the end: what is wrong with it shows before a long training
+    parts = dict(zip(("train", "valid"), training_pairs.split_by_query(table), strict=True))
+    config = CrossEncoderConfig.small() if small else CrossEncoderConfig()
     config = _changed(config, base, steps, batch_size, learning_rate, max_length, seed)
     say(f"Training {config.base} on {len(parts['train'])} pairs from {told['source']}.")
-    trained = cross_encoder.train_cross_encoder(
-        parts["train"], parts["valid"], out, config, data=told
-    )
-    sanity = asdict(derive.check_model(cross_encoder.load_cross_encoder(out)))
-    print_shown(_trained_shown(trained, esci_pairs.count_pairs_table(parts), sanity), as_json)
+    trained = train_cross_encoder(parts["train"], parts["valid"], out, config, data=told)
+    sanity = asdict(check_model(load_cross_encoder(out)))
+    print_shown(_trained_shown(trained, training_pairs.count_pairs_table(parts), sanity), as_json)
 
 
 def _changed(
@@ -110,14 +114,14 @@ def _training_pairs(
     given: dict[str, Any], queries: int, seed: int
 ) -> tuple[pa.Table, dict[str, Any]]:
     """The pairs of the one source given, and what to tell of it."""
-    from fashion_rq_bench.builders.weights import esci, synthetic
+    from fashion_rq_bench.builders.weights import esci, synthetic, training_pairs
 
     source = _only_one(given)
     if source == "esci":
         return esci.read_esci(given["esci"]), {"source": "ESCI", "description": True}
     if source == "pairs":
         told = {"source": given["pairs"].name, "description": True}
-        return esci.read_pairs(given["pairs"]), told
+        return training_pairs.read_pairs(given["pairs"]), told
     config = synthetic.SyntheticConfig(n_queries=queries, seed=seed)
     products, name = _products(source, given[source])
     drawn = synthetic.draw_queries(products, config)
@@ -133,10 +137,8 @@ def _products(kind: str, source: str) -> tuple[pa.Table, str]:
         from fashion_rq_bench.builders.weights.derive import catalog_name
 
         return read_catalog(source).table, catalog_name(source)
-    from fashion_rq_bench.editions.edition import Edition as Opened
-
-    opened = Opened.open(source)
-    return opened.table("corpus"), opened.name
+    edition = opened(source)
+    return edition.table("corpus"), edition.name
 
 
 def _only_one(given: dict[str, Any]) -> str:
@@ -210,10 +212,9 @@ def fit(
 def _fit_data(edition: str | None, catalog: str | None, queries: int, seed: int) -> FitData:
     from fashion_rq_bench.builders.weights.derive import from_catalog, from_edition
     from fashion_rq_bench.builders.weights.synthetic import SyntheticConfig
-    from fashion_rq_bench.editions.edition import Edition as Opened
 
     if catalog is None:
-        return from_edition(Opened.open(edition or "mini"))
+        return from_edition(opened(edition or "mini"))
     _only_one({"edition": edition, "catalog": catalog})
     return from_catalog(catalog, SyntheticConfig(n_queries=queries, seed=seed))
 

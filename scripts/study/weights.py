@@ -21,7 +21,6 @@ from fashion_rq_bench.builders.weights.cross_encoder import (
     train_cross_encoder,
 )
 from fashion_rq_bench.builders.weights.derive import Derived, derive, from_catalog
-from fashion_rq_bench.builders.weights.esci import split_by_query
 from fashion_rq_bench.builders.weights.fit import WeightsConfig
 from fashion_rq_bench.builders.weights.ridge import RidgeConfig
 from fashion_rq_bench.builders.weights.synthetic import (
@@ -30,6 +29,7 @@ from fashion_rq_bench.builders.weights.synthetic import (
     draw_queries,
     product_texts,
 )
+from fashion_rq_bench.builders.weights.training_pairs import split_by_query
 from fashion_rq_bench.relevance.settings import default_weights
 
 _NAMES = sorted(set(default_weights()) - {"price_hint"}, key=lambda name: -default_weights()[name])

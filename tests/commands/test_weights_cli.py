@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fashion_rq_bench  # noqa: F401  # makes evaluate.load know our names
-from fashion_rq_bench.builders.weights import cross_encoder, derive
-from fashion_rq_bench.builders.weights.esci import PAIRS, read_pairs
+from fashion_rq_bench.builders.weights import derive, text_oracle
+from fashion_rq_bench.builders.weights.training_pairs import PAIRS, read_pairs
 from fashion_rq_bench.cli import app
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError, QualityError
 from fashion_rq_bench.relevance import default_weights, read_weights, score_rankings
@@ -113,7 +113,7 @@ def overlap(model: Any, queries: Sequence[str], texts: Sequence[str], **more: An
 def use(scorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derive, "load_cross_encoder", lambda folder: "model")
     monkeypatch.setattr(derive, "predict_logits", scorer)
-    monkeypatch.setattr(cross_encoder, "predict_logits", scorer)
+    monkeypatch.setattr(text_oracle, "predict_logits", scorer)
 
 
 def test_fit_writes_a_file_that_show_prints(

@@ -15,18 +15,10 @@ from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.weights.ablation import AblationConfig
 from fashion_rq_bench.builders.weights.cross_encoder import (
     CrossEncoderConfig,
-    load_cross_encoder,
     train_cross_encoder,
 )
 from fashion_rq_bench.builders.weights.derive import derive, from_catalog
-from fashion_rq_bench.builders.weights.esci import (
-    GAINS,
-    PAIRS,
-    ESCIConfig,
-    count_pairs_table,
-    read_esci,
-    split_by_query,
-)
+from fashion_rq_bench.builders.weights.esci import GAINS, ESCIConfig, read_esci
 from fashion_rq_bench.builders.weights.fit import WeightsConfig
 from fashion_rq_bench.builders.weights.match_codes import match_codes
 from fashion_rq_bench.builders.weights.oracle_quality import quality
@@ -43,6 +35,12 @@ from fashion_rq_bench.builders.weights.synthetic import (
     draw_pairs,
     draw_queries,
     product_texts,
+)
+from fashion_rq_bench.builders.weights.text_oracle import load_cross_encoder
+from fashion_rq_bench.builders.weights.training_pairs import (
+    PAIRS,
+    count_pairs_table,
+    split_by_query,
 )
 from fashion_rq_bench.errors import ConfigError, InputError, ModelError, QualityError
 from fashion_rq_bench.relevance.intents import expressed
