@@ -58,7 +58,7 @@ class SignatureRule:
 
 @dataclass(frozen=True)
 class Signature:
-    """A combination and its figures; ``pairs`` in the order of the axes."""
+    """A combination of (attribute, value) pairs, in the order of the axes; shares in [0, 1]."""
 
     pairs: tuple[tuple[str, str], ...]
     coverage: float

@@ -18,7 +18,7 @@ from fashion_rq_bench.builders.embedding import EmbeddingConfig
 from fashion_rq_bench.builders.hierarchy.clusters import HierarchyConfig
 from fashion_rq_bench.builders.queries import LLMConfig, QueryConfig
 from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
-from fashion_rq_bench.builders.tasks.stage import TaskConfig
+from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.schema.domain import DEFAULT, load_domain, using
 from fashion_rq_bench.support import settings as _config

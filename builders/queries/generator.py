@@ -28,7 +28,7 @@ from fashion_rq_bench.errors import InputError
 from fashion_rq_bench.support.progress import track
 from fashion_rq_bench.words.vocabulary import fold
 
-__all__ = ["QueryConfig", "QueryResult", "generate"]
+__all__ = ["QueryConfig", "QueryResult", "check_same_products", "generate"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,15 @@ class QueryResult:
 
     table: pa.Table
     report: dict[str, Any]
+
+
+def check_same_products(semantic_ids: pa.Table, catalog: pa.Table) -> None:
+    """Raise InputError unless the semantic IDs are those of the catalog's products, in order."""
+    if not semantic_ids["product_id"].equals(catalog["product_id"]):
+        raise InputError(
+            "semantic_ids must have the catalog's products in the catalog's order.",
+            given=f"{len(semantic_ids)} rows for {len(catalog)} products",
+        )
 
 
 def generate(
@@ -60,11 +69,7 @@ def generate(
         InputError: if the semantic IDs are not the catalog's.
     """
     config = config or QueryConfig()
-    if not semantic_ids["product_id"].equals(catalog["product_id"]):
-        raise InputError(
-            "semantic_ids must have the catalog's products in the catalog's order.",
-            given=f"{len(semantic_ids)} rows for {len(catalog)} products",
-        )
+    check_same_products(semantic_ids, catalog)
     index = PrefixIndex(np.array(semantic_ids["semantic_id"].to_pylist(), dtype=np.int64))
     values = wish_incidence(catalog)
     found = list(read_evidence(clusters))

@@ -11,6 +11,9 @@ code a and label c loses
     log(sum_k n_k exp(G_ak) - exp(G_aa)) - (sum_k N_kc G_ak - G_aa) / (m_c - 1),
 
 which is the plain form over B x B pairs, regrouped. Cost: K x K x labels, and O(B) to count.
+Within a column this is averaged over the anchors with a positive: minus the mean log-softmax of
+their positives among all other labelled items (the "out" form). Counts and the K x K part are in
+float64, so float32 inputs lose nothing.
 """
 
 from __future__ import annotations
@@ -46,10 +49,6 @@ def exclusivity_loss(
 ) -> Tensor:
     """Supervised contrastive loss on quantised vectors (equation 4, one level).
 
-    Within a column: the mean, over anchors with a positive, of minus the mean log-softmax of their
-    positives among all other labelled items (the "out" form). Over columns: the mean over those
-    with a positive pair; 0 (with a graph) if there is none.
-
     Args:
         codebook: (K, d) code vectors; L2-normalised inside.
         codes: (B,) integers in [0, K).
@@ -59,37 +58,33 @@ def exclusivity_loss(
             ``residuals + (codebook[codes] - residuals).detach()``: straight through to the encoder.
 
     Returns:
-        A scalar of the codebook's dtype, ≥ 0 up to rounding. Counts and the K x K part are in
-        float64 inside, so float32 inputs lose nothing.
+        A scalar of the codebook's dtype, ≥ 0 up to rounding; 0 (with a graph) if no column has a
+        positive pair.
 
     Raises:
         ValueError: if a column's length is not B.
     """
-    if any(column.shape != codes.shape for column in labels):
-        raise ValueError(f"every label column needs the shape of codes, {tuple(codes.shape)}")
-    zero = codebook.sum() * 0.0
-    if residuals is not None:
-        zero = zero + residuals.sum() * 0.0
+    zero = codebook.sum() * 0.0 + (0.0 if residuals is None else residuals.sum() * 0.0)
     used, code = torch.unique(codes, return_inverse=True)
     columns = [column for y in labels if (column := _count(code, len(used), y)) is not None]
     if not columns:
         return zero
     with torch.autocast(codebook.device.type, enabled=False):
-        unit: Tensor = normalize(codebook[used].double(), dim=1)
+        raw = codebook[used].double()
+        unit: Tensor = normalize(raw, dim=1)
         gram = unit @ unit.T / temperature
         loss = torch.stack([_column_loss(gram, column) for column in columns]).mean()
-    loss = loss.to(codebook.dtype)
+    loss = loss.to(codebook.dtype) + zero
     if residuals is None:
-        return loss + zero
-    with torch.no_grad():
-        gradient = _item_gradients(unit, gram, code, columns) / temperature
-        gradient = _through_normalisation(gradient, codebook[used].double(), unit, code)
-    # A term of value zero whose gradient to the residuals is the one derived by hand.
-    return loss + zero + (gradient.to(residuals.dtype) * (residuals - residuals.detach())).sum()
+        return loss
+    gradient = _item_gradients(unit, gram, code, columns) / temperature
+    return loss + _straight_through(_through_normalisation(gradient, raw, unit, code), residuals)
 
 
 def _count(code: Tensor, n_codes: int, labels: Tensor) -> _Column | None:
     """Code x label counts of one column, or None if no label occurs twice."""
+    if labels.shape != code.shape:
+        raise ValueError(f"every label column needs the shape of codes, {tuple(code.shape)}")
     valid = labels >= 0
     if not bool(valid.any()):
         return None
@@ -132,6 +127,7 @@ def _column_loss(gram: Tensor, column: _Column) -> Tensor:
     return (denominators - (gram * pairs).sum()) / column.n_anchors
 
 
+@torch.no_grad()
 def _item_gradients(unit: Tensor, gram: Tensor, code: Tensor, columns: Sequence[_Column]) -> Tensor:
     """(B, d) gradient of the loss to each item's own normalised vector, times the temperature.
 
@@ -153,9 +149,15 @@ def _item_gradients(unit: Tensor, gram: Tensor, code: Tensor, columns: Sequence[
     return total / len(columns)
 
 
+@torch.no_grad()
 def _through_normalisation(gradient: Tensor, raw: Tensor, unit: Tensor, code: Tensor) -> Tensor:
     """Gradient to vectors from the gradient to their normalised form."""
     direction = unit[code]
     tangent = gradient - (gradient * direction).sum(1, keepdim=True) * direction
     lengths: Tensor = torch.linalg.vector_norm(raw, dim=1).clamp(min=1e-12)
     return tangent / lengths[code, None]
+
+
+def _straight_through(gradient: Tensor, residuals: Tensor) -> Tensor:
+    """A term of value zero whose gradient to the residuals is the one derived by hand."""
+    return (gradient.to(residuals.dtype) * (residuals - residuals.detach())).sum()

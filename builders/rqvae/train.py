@@ -1,10 +1,7 @@
-"""Training of the quantiser on one page (paper, section 3, equations 2 to 4).
+"""Training of the quantiser on one page (paper, section 3).
 
 In:  vectors (N, d), label columns per level, a configuration, a checkpoint folder.
 Out: a trained :class:`RQVAE`; with a checkpoint, a killed run goes on to the same bytes.
-
-Reductions: squared errors are summed over dimensions and averaged over items, so that the
-reconstruction of a unit vector costs at most about 1, whatever d (docs/design/0004-quantiser.md).
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,36 +19,18 @@ from torch import Tensor
 
 from fashion_rq_bench.builders.rqvae.checkpoint import load_state, run_key, save_state
 from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
-from fashion_rq_bench.builders.rqvae.exclusivity import exclusivity_loss
 from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
-from fashion_rq_bench.builders.rqvae.model import RQVAE, Quantised
+from fashion_rq_bench.builders.rqvae.loss import step_loss
+from fashion_rq_bench.builders.rqvae.model import RQVAE
+from fashion_rq_bench.builders.rqvae.monitor import History, observe
 from fashion_rq_bench.builders.rqvae.tree import close_small_leaves
 from fashion_rq_bench.errors import InputError
 from fashion_rq_bench.support.progress import track
 
-__all__ = ["History", "Run", "deterministic", "learn", "resolve", "step_loss"]
+__all__ = ["Run", "deterministic", "learn", "resolve"]
 
 Ints = npt.NDArray[np.int64]
 _MIN_ROWS = 80
-
-
-@dataclass
-class History:
-    """What was seen per epoch on the held-out products and the codes."""
-
-    epochs: list[dict[str, float]] = field(default_factory=list)
-
-    def stalled(self, patience: int) -> bool:
-        """Whether neither held-out reconstruction nor purity improved for ``patience`` epochs."""
-        if len(self.epochs) <= patience:
-            return False
-        return all(
-            self._best(name, sign, 0, -patience) >= self._best(name, sign, -patience, None)
-            for name, sign in (("held_out_error", -1.0), ("held_out_purity", 1.0))
-        )
-
-    def _best(self, name: str, sign: float, start: int, stop: int | None) -> float:
-        return max(sign * epoch[name] for epoch in self.epochs[start:stop])
 
 
 @contextmanager
@@ -201,7 +180,9 @@ class Run:
             codes.append(self._step(batch, quantised))
         if quantised:
             seen = torch.cat(codes)
-            self.history.epochs.append(self._look(batches.flatten(), seen))
+            self.history.epochs.append(
+                observe(self.model, self.data, self.labels, self.held, batches.flatten(), seen)
+            )
             self._revive(seen, epoch)
 
     def _set_rate(self, step: int) -> None:
@@ -254,100 +235,3 @@ class Run:
         for moment in ("exp_avg", "exp_avg_sq"):
             if moment in state:
                 state[moment][codes] = 0
-
-    @torch.no_grad()
-    def _look(self, rows: Tensor, codes: Tensor) -> dict[str, float]:
-        """Held-out error (whole, and from each level's prefix) and purity; codes' perplexity."""
-        seen = {
-            f"perplexity_{level + 1}": _perplexity(code)
-            for level, code in enumerate(codes.unbind(1))
-        }
-        if not len(self.held):
-            return {"held_out_error": math.nan, "held_out_purity": math.nan, **seen}
-        batch = self.data[self.held]
-        found = self.model.quantise(self.model.encoder(batch))
-        sums = torch.stack(found.vectors).cumsum(0)
-        errors = [float(_squared(self.model.decoder(prefix), batch)) for prefix in sums]
-        seen |= {f"held_out_error_{level + 1}": error for level, error in enumerate(errors)}
-        supervised = [level for level in self.labels if level]
-        purity = math.nan
-        if supervised:
-            label = supervised[-1][0]
-            purity = _held_out_purity(codes, label[rows], found.codes, label[self.held])
-        return {"held_out_error": errors[-1], "held_out_purity": purity, **seen}
-
-
-def _perplexity(code: Tensor) -> float:
-    share = torch.bincount(code).double() / len(code)
-    return float(torch.special.entr(share).sum().exp())
-
-
-def _held_out_purity(codes: Tensor, labels: Tensor, held: Tensor, truth: Tensor) -> float:
-    """Share of labelled held-out items whose leaf's most frequent label, in training, is theirs."""
-    leaves = torch.unique(torch.cat([codes, held]), dim=0, return_inverse=True)[1]
-    n_labels = int(labels.max()) + 1
-    known = labels >= 0
-    cells, counts = torch.unique(
-        leaves[: len(codes)][known] * n_labels + labels[known], return_counts=True
-    )
-    order = torch.sort(counts, stable=True).indices  # later ones win: the most frequent
-    majority = torch.full((int(leaves.max()) + 1,), -1)
-    majority[cells[order] // n_labels] = cells[order] % n_labels
-    labelled = truth >= 0
-    hits = majority[leaves[len(codes) :]][labelled] == truth[labelled]
-    return float(hits.double().mean()) if len(hits) else math.nan
-
-
-def step_loss(
-    model: RQVAE, batch: Tensor, labels: Sequence[Sequence[Tensor]], *, quantised: bool = True
-) -> tuple[Tensor, Tensor]:
-    """Loss of a batch (equation 3) and its codes.
-
-    Args:
-        model: the quantiser.
-        batch: (B, d) float32.
-        labels: per level the columns (B,) of the batch.
-        quantised: False for the plain autoencoder, before the codebooks start.
-
-    Returns:
-        The scalar loss, and codes (B, L), zero columns if not ``quantised``.
-    """
-    with torch.autocast("cpu", torch.bfloat16, enabled=model.config.bf16):
-        latents = model.encoder(batch)
-    latents = latents.float()
-    if not quantised:
-        return _squared(_decode(model, latents), batch), latents.new_zeros(len(batch), 0).long()
-    found = model.quantise(latents)
-    total = sum(vector.detach() for vector in found.vectors)
-    loss = _squared(_decode(model, latents + (total - latents).detach()), batch)
-    for residual, vector in zip(found.residuals, found.vectors, strict=True):
-        loss = loss + _squared(vector, residual.detach())
-        loss = loss + model.config.beta * _squared(residual, vector.detach())
-    return loss + _exclusivity(model, found, labels), found.codes
-
-
-def _decode(model: RQVAE, latents: Tensor) -> Tensor:
-    with torch.autocast("cpu", torch.bfloat16, enabled=model.config.bf16):
-        out: Tensor = model.decoder(latents)
-    return out.float()
-
-
-def _squared(a: Tensor, b: Tensor) -> Tensor:
-    """Squared error summed over dimensions, averaged over items."""
-    return torch.nn.functional.mse_loss(a, b, reduction="sum") / len(a)
-
-
-def _exclusivity(model: RQVAE, found: Quantised, labels: Sequence[Sequence[Tensor]]) -> Tensor:
-    config = model.config
-    total = found.vectors[0].new_zeros(())
-    for level, weight in enumerate(config.weights):
-        if weight > 0 and labels[level]:
-            through = config.gradient == "straight-through"
-            total = total + weight * exclusivity_loss(
-                model.codebooks[level],
-                found.codes[:, level],
-                labels[level],
-                config.temperature,
-                residuals=found.residuals[level] if through else None,
-            )
-    return total

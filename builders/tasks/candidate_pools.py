@@ -10,9 +10,8 @@ leading codes that a product shares with the anchor: Exact s = L, Sibling s = L 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fashion_rq_bench.builders.hierarchy.prefix_tree import Ints, Tree, hash_ids, mix, salts
-from fashion_rq_bench.builders.tasks.anchor_order import stratified_order
-from fashion_rq_bench.errors import BuildError, ConfigError
+from fashion_rq_bench.builders.hierarchy.prefix_tree import Ints, Tree, hash_ids, mix
+from fashion_rq_bench.builders.tasks.anchors import Anchor, choose_anchors
+from fashion_rq_bench.builders.tasks.config import TaskConfig
+from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.schema.grades import Grade
 
 __all__ = [
     "TIERS",
     "Pools",
-    "TaskConfig",
     "draw_pools",
     "grades_from_codes",
     "pool_pairs",
@@ -36,53 +35,6 @@ __all__ = [
 ]
 
 TIERS = (Grade.EXACT, Grade.SIBLING, Grade.RELATED, Grade.IRRELEVANT)
-
-
-@dataclass(frozen=True)
-class TaskConfig:
-    """Sizes of the pools; tiers are in the order Exact, Sibling, Related, Irrelevant.
-
-    Attributes:
-        seed: seed of every draw.
-        ranking: products a T1 pool takes per tier; fewer where a tier is short.
-        min_ranking: an anchor with a smaller T1 pool is left out.
-        classification: products a T2 pool takes per tier, out of the T1 pool.
-        min_classification: an anchor with a smaller T2 pool is left out.
-        distractors: sibling leaves a T3 pool draws one product each from.
-        min_distractors: an anchor with fewer such leaves is left out of T3.
-        max_anchors: keep at most so many anchors, spread over article types; None keeps all.
-    """
-
-    seed: int = 0
-    ranking: tuple[int, int, int, int] = (3, 4, 4, 4)
-    min_ranking: int = 12
-    classification: tuple[int, int, int, int] = (2, 2, 2, 2)
-    min_classification: int = 7
-    distractors: int = 4
-    min_distractors: int = 3
-    max_anchors: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check that every pool can be filled as described."""
-        if self.seed < 0:
-            raise ConfigError("tasks.seed must not be negative.", given=self.seed)
-        if min(*self.ranking, *self.classification) < 1:
-            raise ConfigError("Every tier of a pool takes at least one product.", given=self)
-        if any(few > many for few, many in zip(self.classification, self.ranking, strict=True)):
-            raise ConfigError(
-                "T2 pools are subsets of T1 pools: no tier of tasks.classification may exceed "
-                f"tasks.ranking {self.ranking}.",
-                given=self.classification,
-            )
-        for name, least, most in (
-            ("min_ranking", self.min_ranking, sum(self.ranking)),
-            ("min_classification", self.min_classification, sum(self.classification)),
-            ("min_distractors", self.min_distractors, self.distractors),
-        ):
-            if not 1 <= least <= most:
-                raise ConfigError(f"tasks.{name} must lie in 1 … {most}.", given=least)
-        if self.max_anchors is not None and self.max_anchors < 1:
-            raise ConfigError("tasks.max_anchors must be at least 1.", given=self.max_anchors)
 
 
 @dataclass(frozen=True)
@@ -182,110 +134,14 @@ def draw_pools(
             fix="Set rqvae.levels = 3 or more and build again.",
         )
     tree = Tree.build(codes, twin_groups, hash_ids(ids.to_pylist()))
-    anchors, left_out = _anchors(tree, clusters, queries, config.seed)
-    drawn = []
-    for anchor in anchors:
-        tiers = _ranking_tiers(tree, anchor, config)
-        reason = _shortage([len(tier) for tier in tiers], config)
-        if reason is None:
-            drawn.append(replace(anchor, tiers=tiers))
-        else:
-            left_out[reason] += 1
-    kept = _select(drawn, config)
-    left_out["beyond max_anchors"] = len(drawn) - len(kept)
-    if not kept:
-        raise BuildError(
-            f"No cluster can become an anchor: {_told(left_out)}.",
-            fix="Use a larger catalog, a smaller rqvae.codebook_size or hierarchy.min_size.",
-        )
+    anchors, left_out = choose_anchors(tree, clusters, queries, config)
     ranks = np.empty(len(ids), dtype=np.int64)
     ranks[np.asarray(pc.sort_indices(ids))] = np.arange(len(ids))
-    return _assemble(tree, kept, queries, ranks, config, left_out)
-
-
-@dataclass(frozen=True)
-class _Anchor:
-    """A qualifying leaf with queries: one of its products stands for it in the tree."""
-
-    prefix: tuple[int, ...]
-    article_type: str
-    product: int
-    salts: npt.NDArray[np.uint64]
-    queries: Ints
-    tiers: tuple[Ints, ...] = ()
-
-
-def _anchors(
-    tree: Tree, clusters: pa.Table, queries: pa.Table, seed: int
-) -> tuple[list[_Anchor], Counter[str]]:
-    leaves = clusters.filter(pc.equal(clusters["level"], tree.levels))
-    if "qualifying" in leaves.column_names:
-        leaves = leaves.filter(leaves["qualifying"])
-    asked = _queries_by_prefix(queries, tree.levels)
-    products = tree.order[-1][tree.starts[-1][:-1]].tolist()
-    leaf_of = dict(zip(map(tuple, tree.leaf_codes.tolist()), products, strict=True))
-    prefixes = [tuple(prefix) for prefix in leaves["prefix"].to_pylist()]
-    _refuse_unknown(asked.keys() - set(prefixes), "Queries name clusters that do not qualify")
-    _refuse_unknown(set(prefixes) - leaf_of.keys(), "Clusters hold no product of the catalog")
-    types = [str(name) for name in leaves["article_type"].to_pylist()]
-    anchors = [
-        _Anchor(prefix, kind, leaf_of[prefix], salts(seed, prefix, 3), asked[prefix])
-        for prefix, kind in sorted(zip(prefixes, types, strict=True))
-        if prefix in asked
-    ]
-    return anchors, Counter({"no query": len(prefixes) - len(anchors)})
-
-
-def _queries_by_prefix(queries: pa.Table, level: int) -> dict[tuple[int, ...], Ints]:
-    rows = np.flatnonzero(np.asarray(queries["level"]) == level)
-    grouped: dict[tuple[int, ...], list[int]] = {}
-    for row, prefix in zip(rows.tolist(), queries["prefix"].take(rows).to_pylist(), strict=True):
-        grouped.setdefault(tuple(prefix), []).append(row)
-    return {prefix: np.array(members) for prefix, members in grouped.items()}
-
-
-def _refuse_unknown(prefixes: set[tuple[int, ...]], problem: str) -> None:
-    if prefixes:
-        raise BuildError(
-            f"{problem}.",
-            given=["-".join(map(str, prefix)) for prefix in sorted(prefixes)[:5]],
-            fix="Build clusters and queries from these semantic IDs.",
-        )
-
-
-def _ranking_tiers(tree: Tree, anchor: _Anchor, config: TaskConfig) -> tuple[Ints, ...]:
-    """The T1 pool by tier. A tier lies in a node and stays outside the next deeper node."""
-    leaf = tree.levels
-    places = ((leaf, None), (leaf - 1, leaf), (1, leaf - 1), (0, 1))
-    return tuple(
-        tree.candidates(anchor.product, level, outside, anchor.salts[0], wanted)[:wanted]
-        for (level, outside), wanted in zip(places, config.ranking, strict=True)
-    )
-
-
-def _shortage(sizes: Sequence[int], config: TaskConfig) -> str | None:
-    if sum(sizes) < config.min_ranking:
-        return f"T1 pool under {config.min_ranking}"
-    small = sum(map(min, sizes, config.classification))
-    if small < config.min_classification:
-        return f"T2 pool under {config.min_classification}"
-    return None
-
-
-def _select(anchors: list[_Anchor], config: TaskConfig) -> list[_Anchor]:
-    if config.max_anchors is None or config.max_anchors >= len(anchors):
-        return anchors
-    keys = np.array([anchor.salts[2] for anchor in anchors], dtype=np.uint64)
-    order = stratified_order([anchor.article_type for anchor in anchors], keys)
-    return [anchors[place] for place in np.sort(order[: config.max_anchors])]
-
-
-def _told(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{reason} {count}" for reason, count in reasons.items() if count)
+    return _assemble(tree, anchors, queries, ranks, config, left_out)
 
 
 def _sibling_pools(
-    tree: Tree, anchor: _Anchor, query_hashes: npt.NDArray[np.uint64], config: TaskConfig
+    tree: Tree, anchor: Anchor, query_hashes: npt.NDArray[np.uint64], config: TaskConfig
 ) -> list[Ints]:
     """T3 pools of an anchor's queries, target first; none if too few sibling leaves have products.
 
@@ -309,7 +165,7 @@ def _sibling_pools(
 
 def _assemble(
     tree: Tree,
-    anchors: list[_Anchor],
+    anchors: list[Anchor],
     queries: pa.Table,
     ranks: Ints,
     config: TaskConfig,
@@ -336,7 +192,7 @@ def _assemble(
     )
 
 
-def _ranking_columns(anchors: list[_Anchor], ranks: Ints, config: TaskConfig) -> dict[str, Any]:
+def _ranking_columns(anchors: list[Anchor], ranks: Ints, config: TaskConfig) -> dict[str, Any]:
     sizes = np.array([[len(tier) for tier in anchor.tiers] for anchor in anchors])
     offsets, products, order = _in_id_order(
         [np.concatenate(anchor.tiers) for anchor in anchors], ranks
@@ -380,7 +236,7 @@ def _in_id_order(pools: list[Ints], ranks: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _counts(
-    anchors: list[_Anchor],
+    anchors: list[Anchor],
     siblings: list[list[Ints]],
     left_out: Mapping[str, int],
     config: TaskConfig,

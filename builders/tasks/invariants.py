@@ -4,7 +4,15 @@ In:  the tables as they would ship, the catalog and the semantic IDs.
 Out: nothing, or a BuildError naming the ids that break a rule.
 
 The rules follow the paper's section 4 and 8.0.3. They are checked on the finished tables and from
-the semantic IDs again, not on what the drawing code believes.
+the semantic IDs again, not on what the drawing code believes:
+
+- Query ids are unique and none is a product id; every id that is named exists.
+- No product and no two twins stand in one pool: equal products never get two grades.
+- Every grade, label and target is what the semantic IDs say.
+- T1 and T2 pools take at least one Exact product, at most the configured number per tier, and
+  lie within their sizes; T2 pools lie inside T1 pools; queries of an anchor share a T1 pool.
+- T3 pools hold one target and one product each of other leaves of the same parent.
+- T4 groups hold all of an anchor's queries, at least two, and its T1 pool.
 """
 
 from __future__ import annotations
@@ -20,7 +28,8 @@ import pyarrow.compute as pc
 from fashion_rq_bench.builders.catalog.text import product_text
 from fashion_rq_bench.builders.hierarchy.clusters import code_matrix
 from fashion_rq_bench.builders.hierarchy.prefix_tree import Ints
-from fashion_rq_bench.builders.tasks.candidate_pools import TIERS, TaskConfig, grades_from_codes
+from fashion_rq_bench.builders.tasks.candidate_pools import TIERS, grades_from_codes
+from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.builders.tasks.twin_products import twins
 from fashion_rq_bench.errors import BuildError
 from fashion_rq_bench.schema.grades import Grade
@@ -33,15 +42,7 @@ _SHOWN = 5
 def check_tasks(
     tables: Mapping[str, pa.Table], catalog: pa.Table, semantic_ids: pa.Table, config: TaskConfig
 ) -> None:
-    """Check every invariant of the four tables.
-
-    - Query ids are unique and none is a product id; every id that is named exists.
-    - No product and no two twins stand in one pool: equal products never get two grades.
-    - Every grade, label and target is what the semantic IDs say.
-    - T1 and T2 pools take at least one Exact product, at most the configured number per tier, and
-      lie within their sizes; T2 pools lie inside T1 pools; queries of an anchor share a T1 pool.
-    - T3 pools hold one target and one product each of other leaves of the same parent.
-    - T4 groups hold all of an anchor's queries, at least two, and its T1 pool.
+    """Check every rule above on the four tables.
 
     Args:
         tables: "ranking", "classification", "sibling", "paraphrase".

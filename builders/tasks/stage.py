@@ -21,11 +21,11 @@ from fashion_rq_bench.builders.hierarchy.clusters import code_matrix
 from fashion_rq_bench.builders.hierarchy.prefix_tree import Ints
 from fashion_rq_bench.builders.tasks.candidate_pools import (
     Pools,
-    TaskConfig,
     draw_pools,
     pool_pairs,
     ragged_take,
 )
+from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.builders.tasks.invariants import check_tasks
 from fashion_rq_bench.builders.tasks.reference_scores import reference
 from fashion_rq_bench.builders.tasks.twin_products import twins

@@ -19,6 +19,7 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,21 @@ def loop(
     ]
 
 
+def medians(
+    rounds: int, ours: Callable[[], object], theirs: Callable[[], object]
+) -> tuple[float, float, float]:
+    """Seconds of processor and passed of ``ours``, of processor of ``theirs``, run in turns."""
+    seen = []
+    for _ in range(rounds):
+        start, clock = time.process_time(), time.perf_counter()
+        ours()
+        middle, wall = time.process_time(), time.perf_counter() - clock
+        theirs()
+        seen.append((middle - start, wall, time.process_time() - middle))
+    fast, wall, slow = map(statistics.median, zip(*seen, strict=True))
+    return fast, wall, slow
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--catalog", default="synthetic:20000?seed=7")
@@ -136,17 +152,11 @@ def main() -> None:
     agree = np.abs(ours().rel[sample] - loop(intents, sampled, queries[sample], by_string))
     print(f"{len(catalog):,} products, {len(queries):,} pairs, {len(strings):,} strings")
     print(f"largest difference from the loop: {np.nanmax(agree):.1e}")
-    fast, slow, wall = [], [], []
-    for _ in range(options.rounds):
-        start, clock = time.process_time(), time.perf_counter()
-        ours()
-        middle = time.process_time()
-        wall.append(time.perf_counter() - clock)
-        loop(intents, sampled, queries[sample], by_string)
-        fast.append(middle - start)
-        slow.append((time.process_time() - middle) / len(sample) * len(queries))
-    ours_s, loop_s = statistics.median(fast), statistics.median(slow)
-    print(f"all pairs at once: {ours_s:.3f} s of processor, {statistics.median(wall):.3f} s passed")
+    ours_s, wall_s, sampled_s = medians(
+        options.rounds, ours, lambda: loop(intents, sampled, queries[sample], by_string)
+    )
+    loop_s = sampled_s / len(sample) * len(queries)
+    print(f"all pairs at once: {ours_s:.3f} s of processor, {wall_s:.3f} s passed")
     print(f"loop over pairs: {loop_s:.1f} s of processor")
     print(f"ratio: {loop_s / ours_s:.0f} ×")
 

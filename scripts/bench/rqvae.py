@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from fashion_rq_bench.builders.rqvae import RQVAE, RQVAEConfig, assign
 from fashion_rq_bench.builders.rqvae.assignment import BLOCK
 from fashion_rq_bench.builders.rqvae.config import PAPER_HIDDEN
-from fashion_rq_bench.builders.rqvae.train import step_loss
+from fashion_rq_bench.builders.rqvae.loss import step_loss
 
 LABEL_SIZES = ((7,), (143,), (1800, 330, 420, 480, 300, 380, 290))
 """Values per label column, about as many as in the Myntra catalog; seven columns at level 3."""

@@ -23,7 +23,12 @@ from typing import Any
 import pyarrow as pa
 
 from fashion_rq_bench.builders.queries.check.phrasebook import Phrasebook, phrasebook
-from fashion_rq_bench.builders.queries.generator import QueryConfig, QueryResult, generate
+from fashion_rq_bench.builders.queries.generator import (
+    QueryConfig,
+    QueryResult,
+    check_same_products,
+    generate,
+)
 from fashion_rq_bench.builders.queries.llm.cache import AnswerCache
 from fashion_rq_bench.builders.queries.llm.calls import Caller, together
 from fashion_rq_bench.builders.queries.llm.client import ChatModel, load_model
@@ -47,7 +52,6 @@ from fashion_rq_bench.builders.queries.llm.report import (
     run_report,
 )
 from fashion_rq_bench.builders.queries.say.evidence import Evidence
-from fashion_rq_bench.errors import InputError
 from fashion_rq_bench.schema.tables import queries_schema
 from fashion_rq_bench.words.vocabulary import fold
 
@@ -99,11 +103,7 @@ def generate_with_llm(
             are kept.
     """
     config, queries = config or LLMConfig(), queries or QueryConfig()
-    if not semantic_ids["product_id"].equals(catalog["product_id"]):
-        raise InputError(
-            "semantic_ids must have the catalog's products in the catalog's order.",
-            given=f"{len(semantic_ids)} rows for {len(catalog)} products",
-        )
+    check_same_products(semantic_ids, catalog)
     shop = Shop(clusters, catalog, semantic_ids, queries, book or phrasebook(catalog))
     return _in_loop(_generate(shop, config, cache, lambda: load_model(config, api_key)))
 

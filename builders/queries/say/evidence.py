@@ -16,6 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fashion_rq_bench.builders.context.signatures import Signature
+
 __all__ = [
     "Evidence",
     "Holding",
@@ -63,16 +65,6 @@ class Measure:
     against: str
     value: float
     delta: float
-
-
-@dataclass(frozen=True)
-class Signature:
-    """A combination of (attribute, value) pairs with its figures, shares in [0, 1]."""
-
-    pairs: tuple[tuple[str, str], ...]
-    coverage: float
-    precision: float
-    exclusivity: float
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from fashion_rq_bench.builders.context.stage import context
 from fashion_rq_bench.builders.edition.string_vectors import strings
 from fashion_rq_bench.builders.hierarchy.clusters import hierarchy
 from fashion_rq_bench.builders.queries import generate
-from fashion_rq_bench.builders.tasks.stage import TaskConfig, candidate_pools, tasks
+from fashion_rq_bench.builders.tasks.config import TaskConfig
+from fashion_rq_bench.builders.tasks.stage import candidate_pools, tasks
 from fashion_rq_bench.encoders.by_name import load_text_encoder
 from fashion_rq_bench.relevance.similarity import StringTable
 

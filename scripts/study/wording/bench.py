@@ -20,8 +20,9 @@ from fashion_rq_bench.builders.queries.say.lexicon import type_forms
 from fashion_rq_bench.builders.queries.say.planning import Source
 from fashion_rq_bench.builders.queries.say.wish_sets import PrefixIndex, WishSpace
 from fashion_rq_bench.builders.tasks.candidate_pools import Pools, pool_pairs, ragged_take
+from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.builders.tasks.reference_scores import reference
-from fashion_rq_bench.builders.tasks.stage import TaskConfig, candidate_pools
+from fashion_rq_bench.builders.tasks.stage import candidate_pools
 from fashion_rq_bench.editions.edition import Edition
 from fashion_rq_bench.encoders.by_name import load_text_encoder
 from fashion_rq_bench.measures.ranking import ndcg

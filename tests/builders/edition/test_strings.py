@@ -10,7 +10,8 @@ import pytest
 from helpers.planted import planted
 
 from fashion_rq_bench.builders.edition.string_vectors import KnownStrings, compared_strings, strings
-from fashion_rq_bench.builders.tasks.candidate_pools import TaskConfig, draw_pools, pool_pairs
+from fashion_rq_bench.builders.tasks.candidate_pools import draw_pools, pool_pairs
+from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.similarity import StringTable
 from fashion_rq_bench.schema.tables import strings_schema

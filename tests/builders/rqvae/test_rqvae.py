@@ -36,8 +36,10 @@ from fashion_rq_bench.builders.rqvae.diagnostics import (
     write_diagnostics,
 )
 from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
+from fashion_rq_bench.builders.rqvae.loss import step_loss
 from fashion_rq_bench.builders.rqvae.model import nearest_codes
-from fashion_rq_bench.builders.rqvae.train import History, Run, resolve, step_loss
+from fashion_rq_bench.builders.rqvae.monitor import History
+from fashion_rq_bench.builders.rqvae.train import Run, resolve
 from fashion_rq_bench.builders.rqvae.tree import close_small_leaves, open_prefixes
 from fashion_rq_bench.errors import BuildError, CatalogError, ConfigError, InputError, QualityError
 from fashion_rq_bench.schema.tables import SEMANTIC_IDS, embeddings_schema

@@ -10,12 +10,8 @@ import pyarrow as pa
 import pytest
 from helpers.planted import planted
 
-from fashion_rq_bench.builders.tasks.candidate_pools import (
-    Pools,
-    TaskConfig,
-    draw_pools,
-    pool_pairs,
-)
+from fashion_rq_bench.builders.tasks.candidate_pools import Pools, draw_pools, pool_pairs
+from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.builders.tasks.reference_scores import reference, wish_satisfaction
 from fashion_rq_bench.builders.tasks.stage import tasks
 from fashion_rq_bench.relevance.pair_relevance import PairMatches, match_pairs

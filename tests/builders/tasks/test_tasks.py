@@ -16,11 +16,11 @@ from fashion_rq_bench.builders.hierarchy.clusters import hierarchy
 from fashion_rq_bench.builders.hierarchy.prefix_tree import Tree, hash_ids, mix, salts
 from fashion_rq_bench.builders.tasks.anchor_order import stratified_order
 from fashion_rq_bench.builders.tasks.candidate_pools import (
-    TaskConfig,
     draw_pools,
     grades_from_codes,
     ragged_take,
 )
+from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.builders.tasks.invariants import check_tasks
 from fashion_rq_bench.builders.tasks.stage import tasks
 from fashion_rq_bench.builders.tasks.twin_products import twins
