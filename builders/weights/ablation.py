@@ -149,12 +149,7 @@ def effect(
     low, high = _interval(sums, sizes, config, rng)
     p_value = _sign_flip(beyond_null, config.bootstrap, rng)
     return AttributeEffect(
-        attribute=observed.attribute,
-        n=n,
-        n_twins=n_twins,
-        mean=mean,
-        low=low,
-        high=high,
+        *(observed.attribute, n, n_twins, mean, low, high),
         sign_consistency=float((np.sign(delta) == np.sign(mean)).mean()),
         null_mean=float(null.mean()),
         p_value=p_value,

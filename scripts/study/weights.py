@@ -32,7 +32,7 @@ from fashion_rq_bench.builders.weights.synthetic import (
 from fashion_rq_bench.builders.weights.training_pairs import split_by_query
 from fashion_rq_bench.relevance.settings import default_weights
 
-_NAMES = sorted(set(default_weights()) - {"price_hint"}, key=lambda name: -default_weights()[name])
+_NAMES = sorted(SyntheticConfig().attributes, key=lambda name: -default_weights()[name])
 _FIT_SEED = 7
 
 
