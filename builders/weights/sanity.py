@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from fashion_rq_bench.errors import InputError, QualityError
+from fashion_rq_bench.schema.domain import DEFAULT, load_domain
 
 __all__ = ["MARGIN", "PAIRWISE", "SanityReport", "check_sanity", "read_sanity", "require_sane"]
 
@@ -64,9 +65,7 @@ def read_sanity(path: Path | None = None) -> pa.Table:
         InputError: if it cannot be read, a column is absent, a label is not 0 or 1, or a query
             lacks either kind.
     """
-    import fashion_rq_bench
-
-    home = Path(str(fashion_rq_bench.__file__)).parent / "schema" / "domains" / "fashion" / _OURS
+    home = load_domain(DEFAULT).folder / _OURS
     try:
         table = pv.read_csv(path or home)
     except (OSError, pa.ArrowInvalid) as error:

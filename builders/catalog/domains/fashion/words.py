@@ -11,10 +11,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import fashion_rq_bench
+from fashion_rq_bench.schema.domain import DEFAULT, load_domain
 
 __all__ = ["MATERIAL_KEYS", "ArticleType", "Words", "words"]
 
@@ -117,9 +116,7 @@ def _brand(text: str) -> tuple[str, int]:
 @cache
 def words() -> Words:
     """The data file, parsed once."""
-    path = (
-        Path(fashion_rq_bench.__file__).parent / "schema" / "domains" / "fashion" / "synthetic.toml"
-    )
+    path = load_domain(DEFAULT).folder / "synthetic.toml"
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     return Words(
         types=tuple(map(_article_type, data["types"])),
