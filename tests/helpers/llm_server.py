@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import fake_llm
 import pyarrow as pa
 
 from fashion_rq_bench.builders.context.stage import context
@@ -20,10 +20,6 @@ from fashion_rq_bench.builders.queries.llm import generate as llm
 from fashion_rq_bench.builders.queries.llm.generate import LLMConfig, generate_with_llm
 from fashion_rq_bench.schema.tables import SEMANTIC_IDS, catalog_schema
 from helpers import shop as small
-from helpers.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "scripts"))
-import fake_llm
 
 SECRET = "sk-do-not-show-this"
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fashion_rq_bench.builders.queries.llm.prompt import ANSWER_SCHEMA
+from fashion_rq_bench.builders.queries.llm.prompt_text import ANSWER_SCHEMA
 from fashion_rq_bench.support.optional import require
 
 __all__ = ["Answer", "parse_answer"]

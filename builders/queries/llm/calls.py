@@ -22,7 +22,8 @@ from fashion_rq_bench.builders.queries.llm.cache import (
 )
 from fashion_rq_bench.builders.queries.llm.client import ChatModel, TransientError
 from fashion_rq_bench.builders.queries.llm.config import LLMConfig
-from fashion_rq_bench.builders.queries.llm.prompt import ANSWER_SCHEMA, estimate_tokens
+from fashion_rq_bench.builders.queries.llm.prompt import estimate_tokens
+from fashion_rq_bench.builders.queries.llm.prompt_text import ANSWER_SCHEMA
 from fashion_rq_bench.errors import LLMError
 from fashion_rq_bench.support.optional import require
 

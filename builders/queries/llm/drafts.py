@@ -24,7 +24,9 @@ from fashion_rq_bench.builders.queries.llm.calls import Asked
 from fashion_rq_bench.builders.queries.llm.config import LLMConfig
 from fashion_rq_bench.builders.queries.llm.prompt import Prompt, render
 from fashion_rq_bench.builders.queries.say.evidence import Evidence, read_evidence
+from fashion_rq_bench.builders.queries.say.planning import FITS_SIBLINGS
 from fashion_rq_bench.builders.queries.say.query_config import QueryConfig
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import queries_schema
 
 __all__ = [
@@ -40,8 +42,6 @@ __all__ = [
 
 LEAST = 2
 """Queries that a cluster should have."""
-
-_BROAD = "fits siblings as well"
 
 
 def cluster_prompts(
@@ -164,7 +164,7 @@ def judge(
 
 
 def _judged(row: dict[str, Any], verdict: dict[str, Any]) -> Judged:
-    found = {intent["product_type"] for intent in row["intents"]} - {None}
+    found = {intent[domain().type.name] for intent in row["intents"]} - {None}
     reasons = list(verdict["reasons"])
     reasons += ["unsafe"] if steering(row["query"]) else []
     reasons += ["no product"] if not found else []
@@ -189,7 +189,7 @@ def settle(drafts: Sequence[Draft], shop: Shop) -> dict[str, int]:
     dropped: Counter[str] = Counter()
     for draft, found in zip(drafts, judge(drafts, texts, shop), strict=True):
         good = [one for one in found if not one.reasons]
-        back = _readmitted(draft, good, [one for one in found if one.reasons == [_BROAD]])
+        back = _readmitted(draft, good, [one for one in found if one.reasons == [FITS_SIBLINGS]])
         kept = _chosen([*good, *back], shop.queries.max_queries)
         draft.broad = sum(one in back for one in kept)
         draft.kept = tuple(one.query for one in kept)

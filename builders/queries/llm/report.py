@@ -22,7 +22,8 @@ from fashion_rq_bench.builders.queries.llm.cache import Completion
 from fashion_rq_bench.builders.queries.llm.calls import Asked
 from fashion_rq_bench.builders.queries.llm.config import LLMConfig
 from fashion_rq_bench.builders.queries.llm.drafts import Draft
-from fashion_rq_bench.builders.queries.llm.prompt import PROMPT_VERSION, Prompt
+from fashion_rq_bench.builders.queries.llm.prompt import Prompt
+from fashion_rq_bench.builders.queries.llm.prompt_text import PROMPT_VERSION
 
 __all__ = ["answers_report", "bar", "corrections_report", "prompts_report", "run_report"]
 

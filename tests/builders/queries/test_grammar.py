@@ -14,9 +14,9 @@ from fashion_rq_bench.builders.queries.grammar.verbalizer import verbalize
 from fashion_rq_bench.builders.queries.say.draw import either, pick, weighted
 from fashion_rq_bench.builders.queries.say.lexicon import (
     brand_name,
-    gender_forms,
     group_forms,
     occasion_forms,
+    person_forms,
     said,
     type_forms,
     value_forms,
@@ -53,7 +53,7 @@ def test_every_wish_is_said() -> None:
 
 def test_a_person_says_gender_and_age() -> None:
     plan = Plan(("Watches",), {"gender": ("Women",)}, person=True)
-    persons = gender_forms("Women").gift
+    persons = person_forms("Women").gift
     for text in wordings(plan):
         assert any(person[3:] in text.lower() for person in persons), text
     assert intents_of(plan)[0]["age_group"] == "adult"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fake_llm_answers
 import pyarrow as pa
 import pytest
 from helpers.llm_server import (
@@ -36,7 +37,8 @@ from fashion_rq_bench.builders.queries.llm.calls import Asked, Caller
 from fashion_rq_bench.builders.queries.llm.client import _retry_after, load_model
 from fashion_rq_bench.builders.queries.llm.generate import LLMConfig, generate_with_llm
 from fashion_rq_bench.builders.queries.llm.price import price_job
-from fashion_rq_bench.builders.queries.llm.prompt import ANSWER_SCHEMA, render
+from fashion_rq_bench.builders.queries.llm.prompt import render
+from fashion_rq_bench.builders.queries.llm.prompt_text import ANSWER_SCHEMA
 from fashion_rq_bench.builders.queries.llm.report import bar
 from fashion_rq_bench.errors import ConfigError, InputError, LLMError
 from fashion_rq_bench.schema.tables import catalog_schema, queries_schema
@@ -175,7 +177,7 @@ def test_failing_queries_go_back_once_with_the_reasons(tmp_path: Path) -> None:
     assert report["clusters"] == 4
     assert report["queries_sent_back"] >= 12
     assert report["kept"] >= 1
-    assert not set(made.table["query"].to_pylist()) & set(fake_llm.FAULTY)
+    assert not set(made.table["query"].to_pylist()) & set(fake_llm_answers.FAULTY)
     assert made.report["dropped"]["length"] == made.report["dropped"]["internal names"] == 4
     assert made.report["dropped"]["no product"] >= 4
 

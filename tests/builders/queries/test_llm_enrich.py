@@ -15,10 +15,9 @@ from helpers.shop import shop
 from fashion_rq_bench.builders.queries.check.parser import parse_intent
 from fashion_rq_bench.builders.queries.check.phrasebook import Phrasebook, phrasebook
 from fashion_rq_bench.builders.queries.llm.enrich import (
-    READING_SCHEMA,
     read_readings,
-    reading_messages,
 )
+from fashion_rq_bench.builders.queries.llm.reading_request import reading_messages, reading_schema
 from fashion_rq_bench.schema.domain import domain
 
 QUERIES = ("Men's black tees by Puma", "a red kurta, only for my wife", "dinosaur watches")
@@ -126,7 +125,7 @@ def test_queries_are_data_in_the_prompt(book: Phrasebook) -> None:
     assert "<b>" not in user["content"]
     assert '"tshirts"' in system["content"]
     assert '"mid-range"' in system["content"]
-    assert READING_SCHEMA["required"] == ["readings"]
+    assert reading_schema()["required"] == ["readings"]
 
 
 # ---------------------------------------------------------------- in a run

@@ -1,0 +1,1 @@
+"""Figures of an edition's queries, for ``queries.py``."""
