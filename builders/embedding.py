@@ -11,7 +11,7 @@ a cache keyed by content, model and revision, so an interrupted run goes on wher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -29,27 +29,21 @@ from fashion_rq_bench.encoders.by_name import (
 )
 from fashion_rq_bench.encoders.vectors import encode_texts
 from fashion_rq_bench.errors import CatalogError, ConfigError
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import embeddings_schema
 from fashion_rq_bench.support.files import file_sha256
 from fashion_rq_bench.support.optional import require
 
-__all__ = ["EmbeddingConfig", "embed"]
+__all__ = ["EmbeddingConfig", "core_text", "embed"]
 
 
-CORE_TEXT = TextConfig(
-    facts=(
-        "master_category",
-        "sub_category",
-        "article_type",
-        "gender",
-        "base_color",
-        "usage",
-        "season",
-    ),
-    description=False,
-)
-"""What the hierarchy is learnt on. Descriptions, which only some products have, pull products of
-different kinds together (docs/design/0004-quantiser.md has the figures)."""
+def core_text() -> TextConfig:
+    """What the hierarchy is learnt on: title and the domain's set ``core_text``.
+
+    Descriptions, which only some products have, pull products of different kinds together
+    (docs/design/0004-quantiser.md has the figures).
+    """
+    return TextConfig(facts=domain().set_of("core_text"), description=False)
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,7 @@ class EmbeddingConfig:
     trust_remote_code: bool = False
     dim: int = 256
     seed: int = 0
-    text: TextConfig = CORE_TEXT
+    text: TextConfig = field(default_factory=core_text)
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:

@@ -10,46 +10,41 @@ import re
 from collections.abc import Mapping, Sequence
 
 from fashion_rq_bench.errors import CatalogError
-from fashion_rq_bench.schema import tables as schema
+from fashion_rq_bench.schema.domain import domain, per_domain
 
-__all__ = ["ALIASES", "TARGETS", "resolve_columns"]
+__all__ = ["aliases", "resolve_columns", "targets"]
 
-_HELPERS = ("category", "attributes", "style_note", "care")
-TARGETS = (*schema.product_schema().names, *_HELPERS)
-"""What a column map may set: a product's columns, and four that are taken apart.
-
-``category`` is a flat category or a path ("Women > Dresses"); ``attributes`` holds key-value pairs
-(a struct, a map or JSON text, as Myntra's articleAttributes); ``style_note`` and ``care`` are
-further descriptions, appended to the first.
-"""
-
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "product_id": ("productid", "id", "styleid", "articleid", "itemid", "sku", "asin", "uniqid"),
-    "title": ("productdisplayname", "title", "productname", "producttitle", "prodname", "name"),
-    "description": ("description", "productdescription", "detaildesc", "desc", "longdescription"),
-    "master_category": ("mastercategory", "department", "departmentname"),
-    "sub_category": ("subcategory", "subcategoryname", "productgroupname"),
-    "article_type": ("articletype", "producttype", "producttypename", "itemtype"),
-    "brand": ("brandname", "brand", "manufacturer", "designer"),
-    "base_color": ("basecolour", "basecolor", "colour", "color", "colourgroupname", "colorname"),
-    "gender": ("gender", "sex"),
-    "age_group": ("agegroup", "age"),
-    "season": ("season",),
-    "year": ("year", "launchyear"),
-    "usage": ("usage",),
-    "fashion_type": ("fashiontype",),
-    "price": ("price", "listprice", "mrp", "originalprice", "retailprice", "sellingprice"),
-    "pattern": ("pattern", "graphicalappearancename"),
-    "material": ("material", "fabric", "materials"),
-    "occasion": ("occasion",),
-    "style": ("style", "styletags", "fit"),
-    "image": ("image", "imagepath", "imagefile", "imagefilename"),
+_HELPERS: Mapping[str, tuple[str, ...]] = {
     "category": ("category", "categories", "categorypath", "categoryname", "productcategory"),
     "attributes": ("articleattributes", "attributes", "productattributes"),
     "style_note": ("stylenote",),
     "care": ("materialscaredesc", "materialcare", "care"),
 }
-"""Well-known names per column, best first, compared without case, spaces and punctuation."""
+"""Columns that are taken apart, and their well-known names."""
+
+
+@per_domain
+def targets() -> tuple[str, ...]:
+    """What a column map may set: a product's columns, and four that are taken apart.
+
+    ``category`` is a flat category or a path ("Women > Dresses"); ``attributes`` holds key-value
+    pairs (a struct, a map or JSON text, as Myntra's articleAttributes); ``style_note`` and ``care``
+    are further descriptions, appended to the first.
+    """
+    return (*(column.name for column in domain().columns), *_HELPERS)
+
+
+@per_domain
+def aliases() -> Mapping[str, tuple[str, ...]]:
+    """Well-known names per column, best first, compared without case, spaces and punctuation.
+
+    Where the domain states none: the column's own name and that of its attribute.
+    """
+    found = {}
+    for column in domain().columns:
+        names = (column.name, *(a.name for a in domain().attributes if a.column == column.name))
+        found[column.name] = column.aliases or tuple(map(_plain, names))
+    return {**found, **_HELPERS}
 
 
 def resolve_columns(source: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
@@ -65,11 +60,11 @@ def resolve_columns(source: Sequence[str], given: Mapping[str, str]) -> dict[str
     """
     _check_distinct(source)
     for ours, theirs in given.items():
-        if ours not in TARGETS:
+        if ours not in targets():
             raise CatalogError(
                 "The column map sets a column that a catalog does not have.",
                 given=ours,
-                allowed=TARGETS,
+                allowed=targets(),
             )
         if theirs and theirs not in source:
             raise CatalogError(
@@ -79,12 +74,12 @@ def resolve_columns(source: Sequence[str], given: Mapping[str, str]) -> dict[str
             )
     found = {ours: theirs for ours, theirs in given.items() if theirs}
     names = {_plain(name): name for name in reversed(source) if name not in found.values()}
-    for ours, aliases in ALIASES.items():
+    for ours, known in aliases().items():
         if ours not in given:
-            theirs = next((names[alias] for alias in aliases if alias in names), "")
+            theirs = next((names[alias] for alias in known if alias in names), "")
             if theirs:
                 found[ours] = theirs
-    return {ours: found[ours] for ours in TARGETS if ours in found}
+    return {ours: found[ours] for ours in targets() if ours in found}
 
 
 def _check_distinct(source: Sequence[str]) -> None:

@@ -28,7 +28,7 @@ class CatalogConfig:
 
     Attributes:
         columns: our column = the source's column. What is not named is found by well-known names
-            (``columns.ALIASES``); an empty string leaves a column out.
+            (``columns.aliases``); an empty string leaves a column out.
         null_values: strings that mean "no value", compared after trimming; counted apart.
         encoding: of CSV, TSV and JSON files.
         currency: of prices, e.g. "INR"; None takes it from the prices' own signs.

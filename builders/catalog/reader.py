@@ -8,35 +8,29 @@ Every input row ends as read, repaired (and how) or quarantined (and why).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fashion_rq_bench.builders.catalog.account import Ledger, Mask, quarantined, report_of
 from fashion_rq_bench.builders.catalog.columns import resolve_columns
 from fashion_rq_bench.builders.catalog.config import CatalogConfig
 from fashion_rq_bench.builders.catalog.files.raw import Raw
 from fashion_rq_bench.builders.catalog.report import CatalogReport
 from fashion_rq_bench.builders.catalog.values import derive
-from fashion_rq_bench.builders.catalog.values.attributes import LISTS, attribute_lists
+from fashion_rq_bench.builders.catalog.values.attributes import attribute_lists, found_values
 from fashion_rq_bench.builders.catalog.values.brands import infer_brands
 from fashion_rq_bench.builders.catalog.values.cleaning import clean
 from fashion_rq_bench.builders.catalog.values.price import price_tiers, prices, tier_thresholds
 from fashion_rq_bench.errors import CatalogError
 from fashion_rq_bench.schema import tables as schema
-from fashion_rq_bench.schema.attributes import PRICE_TIERS
+from fashion_rq_bench.schema.domain import domain
 
-__all__ = ["QUARANTINED", "CatalogResult", "to_catalog"]
-
-QUARANTINED = pa.schema([("row", pa.int64()), ("reason", pa.string()), ("raw", pa.string())])
-"""Rows set aside: 1-based position in the source, why, and the row as it stood."""
-
-Mask = npt.NDArray[np.bool_]
+__all__ = ["CatalogResult", "to_catalog"]
 
 # Rows worked on at once: bounds memory, and keeps every string column below Arrow's 2 GB.
 _SLICE = 262_144
@@ -61,20 +55,6 @@ class CatalogResult:
     planted: pa.Table | None = None
 
 
-@dataclass
-class _Ledger:
-    """Running account of a reading; masks are over the source's usable rows."""
-
-    repairs: dict[str, Mask] = field(default_factory=dict)
-    quarantine: dict[str, Mask] = field(default_factory=dict)
-    null_strings: dict[str, int] = field(default_factory=dict)
-    empty: dict[str, int] = field(default_factory=dict)
-    filled: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    currency: str | None = None
-    thresholds: tuple[float, float] | None = None
-
-
 def to_catalog(raw: Raw, config: CatalogConfig, source: str) -> CatalogResult:
     """Turn a source's rows into a catalog.
 
@@ -94,7 +74,7 @@ def to_catalog(raw: Raw, config: CatalogConfig, source: str) -> CatalogResult:
             fix="Give at least one row with all columns below the column names.",
         )
     columns = resolve_columns(raw.table.column_names, config.columns)
-    ledger = _Ledger(notes=list(raw.notes))
+    ledger = Ledger(notes=list(raw.notes))
     _note_malformed_lines(raw, ledger)
     fields = _in_slices(
         raw.table.select(list(dict.fromkeys(columns.values()))),
@@ -105,10 +85,9 @@ def to_catalog(raw: Raw, config: CatalogConfig, source: str) -> CatalogResult:
     kept = ~np.logical_or.reduce([*ledger.quarantine.values(), np.zeros(len(fields), dtype=bool)])
     _require_labels(fields, kept, columns)
     table = _completed(fields.filter(pa.array(kept)), columns, config, ledger)
-    quarantined = _quarantined(raw, ledger)
-    report = _report(source, raw, columns, ledger, table, kept)
+    report = report_of(source, raw, columns, ledger, table, kept)
     planted = None if raw.planted is None else raw.planted.filter(pa.array(kept))
-    return CatalogResult(table, report, quarantined, planted)
+    return CatalogResult(table, report, quarantined(raw, ledger), planted)
 
 
 def _in_slices(table: pa.Table, function: Callable[[pa.Table], pa.Table]) -> pa.Table:
@@ -123,14 +102,14 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _note_malformed_lines(raw: Raw, ledger: _Ledger) -> None:
+def _note_malformed_lines(raw: Raw, ledger: Ledger) -> None:
     for reason in sorted(set(raw.repairs.values())):
         lines = [row for row, why in raw.repairs.items() if why == reason]
         ledger.repairs[reason] = np.isin(raw.rows, lines)
 
 
 def _cleaned(
-    table: pa.Table, *, columns: Mapping[str, str], config: CatalogConfig, ledger: _Ledger
+    table: pa.Table, *, columns: Mapping[str, str], config: CatalogConfig, ledger: Ledger
 ) -> pa.Table:
     """Our columns of a slice as clean strings (a numeric price stays one), categories complete."""
     fields: dict[str, pa.Array] = {}
@@ -148,14 +127,15 @@ def _cleaned(
         ledger.null_strings[ours] = ledger.null_strings.get(ours, 0) + named
     fields |= derive.categories(fields, len(table))
     fields["description"] = derive.descriptions(fields, len(table))
-    for name in ("title", "brand", "gender", "product_id"):
+    for name in ("title", "brand", "product_id"):
         fields.setdefault(name, pa.nulls(len(table), pa.string()))
-    fields["gender"] = derive.genders(fields["gender"])
+    for name in fields.keys() & domain().table("letters").keys():
+        fields[name] = derive.spelled_out(name, fields[name])
     fields["made_title"] = derive.made_titles(fields, len(table))
     return pa.table(fields)
 
 
-def _numbers(fields: pa.Table, currency: str | None, ledger: _Ledger) -> pa.Table:
+def _numbers(fields: pa.Table, currency: str | None, ledger: Ledger) -> pa.Table:
     """Price and year as numbers; what cannot be understood becomes null and is a repair."""
     if "price" in fields.column_names:
         found = prices(_whole(fields["price"]), currency)
@@ -175,7 +155,7 @@ def _replaced(table: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) ->
     return table.set_column(table.column_names.index(name), name, column)
 
 
-def _identified(fields: pa.Table, raw: Raw, config: CatalogConfig, ledger: _Ledger) -> pa.Table:
+def _identified(fields: pa.Table, raw: Raw, config: CatalogConfig, ledger: Ledger) -> pa.Table:
     """Every row with an id and a title, or marked for quarantine."""
     titles = pc.coalesce(fields["title"], fields["made_title"])
     ledger.filled["title"] = fields["title"].null_count - titles.null_count
@@ -235,7 +215,7 @@ def _require_labels(fields: pa.Table, kept: Mask, columns: Mapping[str, str]) ->
 
 
 def _completed(
-    fields: pa.Table, columns: Mapping[str, str], config: CatalogConfig, ledger: _Ledger
+    fields: pa.Table, columns: Mapping[str, str], config: CatalogConfig, ledger: Ledger
 ) -> pa.Table:
     """The CATALOG table: what is missing filled where it follows, attributes, price tiers."""
     size = len(fields)
@@ -246,10 +226,11 @@ def _completed(
         fields = _replaced(fields, "brand", pc.coalesce(stated, inferred))
     given = inferred.is_valid() if inferred is not None else pa.repeat(False, size)
     fields = _replaced(fields, "brand_inferred", given)
-    fields = _in_slices(fields, partial(_with_ages_and_lists, columns=columns, config=config))
-    if config.infer_age:
+    fields = _in_slices(fields, partial(_with_attributes, columns=columns, config=config))
+    age = domain().role("age")
+    if config.infer_age and age:
         before = fields["stated_age"].null_count
-        ledger.filled["age_group"] = before - fields["age_group"].null_count
+        ledger.filled[age.column] = before - fields[age.column].null_count
     if "price" in fields.column_names:
         ledger.thresholds = tier_thresholds(fields["price"], ledger.currency, config)
         tiers = price_tiers(fields["price"], ledger.thresholds)
@@ -257,22 +238,32 @@ def _completed(
     return _conforming(fields)
 
 
-def _with_ages_and_lists(
+def _with_attributes(
     fields: pa.Table, *, columns: Mapping[str, str], config: CatalogConfig
 ) -> pa.Table:
-    size = len(fields)
-    blank = pa.nulls(size, pa.string())
-    title, description, brand = (_whole(fields[n]) for n in ("title", "description", "brand"))
-    usage = _whole(fields["usage"]) if "usage" in fields.column_names else blank
-    given = {n: _whole(fields[n]) for n in (*LISTS, "attributes") if n in columns}
-    for name, lists in attribute_lists(given, title, description, brand, usage).items():
-        fields = _replaced(fields, name, lists)
-    stated = _whole(fields["age_group"]) if "age_group" in columns else blank
-    gender = _whole(fields["gender"])
-    ages = derive.age_groups(
-        stated, title if config.infer_age else blank, gender if config.infer_age else blank
-    )
-    return _replaced(_replaced(fields, "stated_age", stated), "age_group", ages)
+    """What follows of the attributes: their lists, words found in titles, ages."""
+    texts = [_whole(fields[name]) for name in ("title", "description", "brand")]
+    plain = (name for one in domain().attributes for name in one.columns)
+    names = {*domain().lists, *plain, "attributes"} - {*domain().numbers}
+    given = {name: _whole(fields[name]) for name in names if name in columns}
+    made = {**attribute_lists(given, *texts), **found_values(given, *texts)}
+    for name, values in made.items():
+        fields = _replaced(fields, name, values)
+    return _with_ages(fields, given, texts[0], config)
+
+
+def _with_ages(
+    fields: pa.Table, given: Mapping[str, pa.Array], title: pa.Array, config: CatalogConfig
+) -> pa.Table:
+    age, person = domain().role("age"), domain().role("person")
+    if age is None:
+        return fields
+    blank = pa.nulls(len(fields), pa.string())
+    stated = given.get(age.column, blank)
+    known = given.get(person.column, blank) if person else blank
+    told = (title, known) if config.infer_age else (blank, blank)
+    ages = derive.age_groups(stated, *told, age.terms or age.name)
+    return _replaced(_replaced(fields, "stated_age", stated), age.column, ages)
 
 
 def _conforming(fields: pa.Table) -> pa.Table:
@@ -287,64 +278,3 @@ def _conforming(fields: pa.Table) -> pa.Table:
         ],
         schema=schema.catalog_schema(),
     )
-
-
-def _quarantined(raw: Raw, ledger: _Ledger) -> pa.Table:
-    found = [(item.row, item.reason, item.raw) for item in raw.rejected]
-    for reason, mask in ledger.quarantine.items():
-        where = np.flatnonzero(mask)
-        for row, values in zip(
-            raw.rows[where].tolist(), raw.table.take(where).to_pylist(), strict=True
-        ):
-            found.append((row, reason, json.dumps(values, ensure_ascii=False, default=str)))
-    found.sort()
-    lists = zip(*found, strict=True) if found else ([], [], [])
-    return pa.table([pa.array(list(values)) for values in lists], names=QUARANTINED.names).cast(
-        QUARANTINED
-    )
-
-
-def _report(
-    source: str,
-    raw: Raw,
-    columns: Mapping[str, str],
-    ledger: _Ledger,
-    table: pa.Table,
-    kept: Mask,
-) -> CatalogReport:
-    repairs = {why: int((mask & kept).sum()) for why, mask in ledger.repairs.items()}
-    mended = np.logical_or.reduce([*ledger.repairs.values(), np.zeros(len(kept), dtype=bool)])
-    reasons = {why: int(mask.sum()) for why, mask in ledger.quarantine.items()}
-    for item in raw.rejected:
-        reasons[item.reason] = reasons.get(item.reason, 0) + 1
-    tiers = dict.fromkeys(PRICE_TIERS, 0)
-    for item in table["price_tier"].value_counts().to_pylist():
-        if item["values"] is not None:
-            tiers[item["values"]] = item["counts"]
-    priced = ledger.thresholds is not None
-    return CatalogReport(
-        source=source,
-        input=len(kept) + len(raw.rejected),
-        read=len(table),
-        repaired=int((mended & kept).sum()),
-        quarantined=len(kept) + len(raw.rejected) - len(table),
-        repair_reasons={why: count for why, count in repairs.items() if count},
-        quarantine_reasons={why: count for why, count in reasons.items() if count},
-        nulls={name: _absent(table[name]) for name in schema.catalog_schema().names},
-        null_strings={name: count for name, count in ledger.null_strings.items() if count},
-        empty={name: count for name, count in ledger.empty.items() if count},
-        filled={name: count for name, count in ledger.filled.items() if count},
-        missing=dict(raw.missing),
-        columns=dict(columns),
-        currency=ledger.currency,
-        tier_thresholds=ledger.thresholds,
-        tiers=tiers if priced else {},
-        notes=tuple(ledger.notes),
-    )
-
-
-def _absent(column: pa.ChunkedArray) -> int:
-    """Rows without a value: null, or an empty list."""
-    if not pa.types.is_list(column.type):
-        return int(column.null_count)
-    return int(pc.sum(pc.equal(pc.fill_null(pc.list_value_length(column), 0), 0)).as_py() or 0)

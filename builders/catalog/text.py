@@ -10,14 +10,14 @@ as money, and a tier must not be readable from a string.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fashion_rq_bench.builders.catalog.values.cleaning import join_present
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.schema import tables as schema
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["TextConfig", "product_text"]
 
@@ -29,27 +29,16 @@ class TextConfig:
     """What the text holds between title and description.
 
     Attributes:
-        facts: product columns, in order; lists are joined by commas, missing values left out. The
-            usage is told by the first occasion.
+        facts: product columns, in order; lists are joined by commas, missing values left out; by
+            default the domain's ``text``. Of fashion the usage is told by the first occasion.
         description: whether the description follows.
     """
 
-    facts: tuple[str, ...] = (
-        "article_type",
-        "brand",
-        "base_color",
-        "gender",
-        "age_group",
-        "season",
-        "pattern",
-        "material",
-        "occasion",
-        "style",
-    )
+    facts: tuple[str, ...] = field(default_factory=lambda: domain().text)
     description: bool = True
 
     def __post_init__(self) -> None:
-        allowed = [name for name in schema.product_schema().names if name not in _FORBIDDEN]
+        allowed = [c.name for c in domain().columns if c.name not in _FORBIDDEN]
         for name in self.facts:
             if name not in allowed:
                 raise ConfigError(

@@ -6,6 +6,6 @@ Must not import: queries, tasks.
 
 from __future__ import annotations
 
-from fashion_rq_bench.builders.context.stage import SIGNATURE_AXES, ContextConfig, context
+from fashion_rq_bench.builders.context.stage import ContextConfig, context
 
-__all__ = ["SIGNATURE_AXES", "ContextConfig", "context"]
+__all__ = ["ContextConfig", "context"]

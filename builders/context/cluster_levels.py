@@ -18,27 +18,12 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from fashion_rq_bench.builders.context.incidence import Incidence, Ints
+from fashion_rq_bench.schema.domain import domain
 
-__all__ = ["NUMERIC", "SCALARS", "STATISTICS", "Tier", "build_tiers"]
+__all__ = ["STATISTICS", "Tier", "build_tiers"]
 
 Floats = npt.NDArray[np.float64]
 
-SCALARS = (
-    "master_category",
-    "sub_category",
-    "article_type",
-    "brand",
-    "base_color",
-    "gender",
-    "usage",
-    "price_tier",
-    "age_group",
-    "season",
-    "fashion_type",
-)
-"""Single-valued attributes."""
-
-NUMERIC = ("price", "year")
 STATISTICS = ("mean", "median", "min", "max", "q25", "q75")
 _CHUNK = 65_536
 
@@ -79,22 +64,17 @@ def build_tiers(
         embeddings: product_id and vector, in the catalog's order.
         n_siblings: nearest siblings to find.
     """
-    numbers = [np.zeros(len(codes), np.int64)]
-    for column in codes.T:
-        joined = numbers[-1] * (int(codes.max(initial=0)) + 1) + column
-        numbers.append(np.unique(joined, return_inverse=True)[1].astype(np.int64))
+    numbers = _numbers(codes)
     leaves, first = np.unique(numbers[-1], return_index=True)
     leaf_counts = _member_matrix(numbers[-1], len(leaves)) @ values.matrix
     leaf_sums = _vector_sums(numbers[-1], len(leaves), embeddings)
     tiers: list[Tier] = []
     for level, number in enumerate(numbers):
-        parents = numbers[max(level - 1, 0)]
         rolled = _member_matrix(number[first], int(number.max(initial=-1)) + 1)
         starts = np.unique(number, return_index=True)[1]
-        sizes = np.bincount(number)
+        sizes, parents = np.bincount(number), numbers[max(level - 1, 0)][starts]
         counts = sp.csr_array(rolled @ leaf_counts)
         centroids = (rolled @ leaf_sums) / sizes[:, None]
-        siblings = _nearest(parents[starts], centroids, n_siblings if level else 0)
         tiers.append(
             Tier(
                 [tuple(map(int, codes[row, :level])) for row in starts],
@@ -102,12 +82,21 @@ def build_tiers(
                 sizes,
                 counts,
                 _shares(counts, sizes, values),
-                parents[starts],
-                siblings,
-                {name: _statistics(catalog[name], number, len(sizes)) for name in NUMERIC},
+                parents,
+                _nearest(parents, centroids, n_siblings if level else 0),
+                {n: _statistics(catalog[n], number, len(sizes)) for n in domain().numbers},
             )
         )
     return tiers
+
+
+def _numbers(codes: Ints) -> list[Ints]:
+    """(N,) number of each product's cluster among those of its level, per level from 0."""
+    numbers = [np.zeros(len(codes), np.int64)]
+    for column in codes.T:
+        joined = numbers[-1] * (int(codes.max(initial=0)) + 1) + column
+        numbers.append(np.unique(joined, return_inverse=True)[1].astype(np.int64))
+    return numbers
 
 
 def _member_matrix(number: Ints, n_clusters: int) -> sp.csr_array:
@@ -150,8 +139,9 @@ def _squared_gaps(points: Floats) -> Floats:
 def _shares(counts: sp.csr_array, sizes: Ints, values: Incidence) -> sp.csr_array:
     """Counts over the known values of a single-valued attribute, else over the cluster's size."""
     shares = counts.astype(np.float64).tocsc()
+    scalars = domain().plain("context")
     for attribute, block in values.columns.items():
-        known = sizes if attribute not in SCALARS else counts[:, block].sum(axis=1)
+        known = sizes if attribute not in scalars else counts[:, block].sum(axis=1)
         inverse = 1.0 / np.maximum(known, 1)
         for column in range(block.start, block.stop):
             part = slice(shares.indptr[column], shares.indptr[column + 1])

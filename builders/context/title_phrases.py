@@ -2,7 +2,7 @@
 
 In:  the catalog.
 Out: the phrases of one to three words that occur often in titles and are not just the name of a
-     brand, colour, gender or product type, as a sparse product x phrase matrix.
+     brand, colour, person or product type, as a sparse product x phrase matrix.
 
 The paper's signatures use productDisplayName (supplement 8.0.2) and its queries are grounded in
 the dominant phrases of titles (query prompt, rule 7).
@@ -18,15 +18,13 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.support.optional import require
 
 __all__ = ["Phrases", "title_phrases"]
 
 _WORD = r"[^\W_]+(?:['’&][^\W_]+)*"
-_EMPTY = """a an and as at by for from in is it of on or s set t the this to with w your men mens
-men's man women womens women's woman boys boy's girls girl's kids kid's unisex"""
-_EMPTY_WORDS = frozenset(_EMPTY.split())
-_NAMING_COLUMNS = ("base_color", "gender", "article_type", "sub_category")
+_EMPTY = "a an and as at by for from in is it of on or s set t the this to with w your"
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,8 @@ def _without_brand(title: str, brand: str) -> str:
 def _naming_words(catalog: pa.Table) -> frozenset[str]:
     """Words that only repeat an attribute with a column of its own."""
     values: set[str] = set()
-    for column in _NAMING_COLUMNS:
+    told = [one.column for one in map(domain().role, ("color", "person")) if one]
+    for column in (*told, "article_type", "sub_category"):
         values.update(value for value in catalog[column].unique().to_pylist() if value)
     return frozenset(word for value in values for word in _forms(value))
 
@@ -96,8 +95,14 @@ def _forms(value: str) -> Iterable[str]:
         yield from (word, word.removesuffix("s"), word.removesuffix("es"))
 
 
+@per_domain
+def _empty() -> frozenset[str]:
+    """Words at whose edge no phrase begins or ends."""
+    return frozenset([*_EMPTY.split(), *domain().table("titles").get("empty", ())])
+
+
 def _informative(phrase: str, naming: frozenset[str]) -> bool:
     words = phrase.split()
-    if words[0] in _EMPTY_WORDS or words[-1] in _EMPTY_WORDS:
+    if words[0] in _empty() or words[-1] in _empty():
         return False
     return not any(word in naming for word in words) and any(word.isalpha() for word in words)

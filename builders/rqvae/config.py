@@ -5,38 +5,32 @@ In:  nothing. Out: :class:`RQVAEConfig`. Imports no torch.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from fashion_rq_bench.errors import ConfigError
+from fashion_rq_bench.schema.domain import domain
 
-__all__ = ["DEFAULT_LABELS", "PAPER_LABELS", "RQVAEConfig"]
+__all__ = ["RQVAEConfig", "default_labels", "naming", "paper_labels"]
 
 Labels = tuple[tuple[str, ...], ...]
 
-PAPER_LABELS: Labels = (
-    ("master_category",),
-    ("article_type",),
-    tuple(
-        f"article_type+{other}"
-        for other in (
-            "base_color",
-            "gender",
-            "usage",
-            "season",
-            "age_group",
-            "price_tier",
-            "fashion_type",
-        )
-    ),
-)
-"""Label columns per level as in the paper; ``a+b`` is the combination of two attributes."""
 
-DEFAULT_LABELS: Labels = (
-    ("article_type",),
-    ("article_type+base_color+gender",),
-    ("article_type+base_color+gender",),
-)
-"""Labels of the default recipe: the type, then twice all that a plain query names."""
+def naming() -> str:
+    """All that a plain query names: type, colour and person, as far as the domain has them."""
+    roles = map(domain().role, ("type", "color", "person"))
+    return "+".join(one.column for one in roles if one and one.column not in domain().lists)
+
+
+def default_labels() -> Labels:
+    """Labels of the default recipe: the type, then twice all that a plain query names."""
+    return (("article_type",), (naming(),), (naming(),))
+
+
+def paper_labels() -> Labels:
+    """Label columns per level as in the paper; ``a+b`` is the combination of two attributes."""
+    third = tuple(f"article_type+{name}" for name in domain().plain("paper_labels"))
+    return (("master_category",), ("article_type",), third)
+
 
 PAPER_HIDDEN = (512, 256, 128)
 """The paper's encoder, d → 512 → 256 → 128 → 32. One hidden layer learns faster and keeps more."""
@@ -102,7 +96,7 @@ class RQVAEConfig:
     temperature: float = 0.07
     exclusivity: tuple[float, ...] = (0.03, 0.01, 0.005)
     gradient: str = "straight-through"
-    labels: Labels = DEFAULT_LABELS
+    labels: Labels = field(default_factory=default_labels)
     min_leaf: int = 5
     epochs: int = 20
     min_steps: int = 800
@@ -197,7 +191,7 @@ class RQVAEConfig:
             self,
             hidden=PAPER_HIDDEN,
             latent=32,
-            labels=PAPER_LABELS,
+            labels=paper_labels(),
             exclusivity=(0.05,),
             gradient="codebook",
             beta=0.25,

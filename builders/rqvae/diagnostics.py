@@ -22,14 +22,14 @@ from fashion_rq_bench.builders.hierarchy.clusters import (
     majority,
     prefix_groups,
 )
-from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
+from fashion_rq_bench.builders.rqvae.config import RQVAEConfig, naming
 from fashion_rq_bench.builders.rqvae.labels import attribute_codes, joined_codes
 from fashion_rq_bench.errors import QualityError
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import write_json, write_text
 from fashion_rq_bench.support.optional import require
 
 __all__ = [
-    "ATTRIBUTES",
     "check_floors",
     "diagnose",
     "nmi",
@@ -38,26 +38,12 @@ __all__ = [
     "write_diagnostics",
 ]
 
-ATTRIBUTES = (
-    "master_category",
-    "sub_category",
-    "article_type",
-    "gender",
-    "base_color",
-    "usage",
-    "season",
-    "brand",
-    "age_group",
-    "price_tier",
-)
-_COMBINATION = "article_type+base_color+gender"
-
 
 def diagnose(
     semantic_ids: pa.Table,
     catalog: pa.Table,
     config: HierarchyConfig | None = None,
-    attributes: tuple[str, ...] = ATTRIBUTES,
+    attributes: tuple[str, ...] | None = None,
 ) -> dict[str, Any]:
     """Diagnostics of semantic IDs.
 
@@ -65,20 +51,22 @@ def diagnose(
         semantic_ids: N rows of ``SEMANTIC_IDS``, in the catalog's order.
         catalog: N products.
         config: what qualifies (size, purity of the article type).
-        attributes: plain catalog columns to measure; absent ones are left out.
+        attributes: plain catalog columns to measure, by default the domain's; absent ones are left
+            out.
 
     Returns:
         ``levels``: per level the statistics of :func:`hierarchy` plus, per attribute, ``purity``
         and ``mean_purity`` over all and over qualifying clusters, ``labelled`` (share of products
         with a value) and ``nmi`` between prefix and value; ``split``: share of the combinations of
-        article type, colour and gender with at least ``min_size`` products that lie in more than
+        article type, colour and person with at least ``min_size`` products that lie in more than
         one prefix, and the mean number of prefixes per such combination. ``collisions``: share of
         products whose whole semantic ID another product has. Undefined is NaN (null in JSON).
     """
     config = config or HierarchyConfig()
     built = hierarchy(semantic_ids, catalog, config)
     codes = code_matrix(semantic_ids, catalog)
-    present = [name for name in attributes if name in catalog.column_names]
+    wanted = domain().plain("measured") if attributes is None else attributes
+    present = [name for name in wanted if name in catalog.column_names]
     labels = {name: attribute_codes(catalog, name) for name in present}
     combination = _combination(catalog)
     levels = []
@@ -96,7 +84,7 @@ def diagnose(
 
 
 def _combination(catalog: pa.Table) -> Ints:
-    parts = [part for part in _COMBINATION.split("+") if part in catalog.column_names]
+    parts = [part for part in naming().split("+") if part in catalog.column_names]
     return joined_codes(catalog, "+".join(parts))
 
 
@@ -187,9 +175,6 @@ def check_floors(found: dict[str, Any], config: RQVAEConfig) -> None:
         )
 
 
-_SHOWN = ("article_type", "base_color", "gender", "usage")
-
-
 def write_diagnostics(found: dict[str, Any], folder: Path) -> None:
     """Write ``diagnostics.json`` and ``.txt`` and, where matplotlib is there, ``.png``."""
     write_json(found, folder / "diagnostics.json")
@@ -203,10 +188,10 @@ def table(found: dict[str, Any]) -> str:
 
     The first block's purities are over qualifying clusters, weighted by products. The second has
     type purity over all clusters and its plain mean over qualifying ones, NMI of prefix and value,
-    and how many combinations of type, colour and gender lie in several prefixes.
+    and how many combinations of type, colour and person lie in several prefixes.
     """
     levels = found["levels"]
-    shown = [name for name in _SHOWN if name in levels[0]["attributes"]]
+    shown = [name for name in domain().plain("tabled") if name in levels[0]["attributes"]]
     sizes = [
         "level",
         "clusters",

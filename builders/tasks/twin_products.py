@@ -17,25 +17,9 @@ import pyarrow.compute as pc
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["TWIN_COLUMNS", "twins"]
+from fashion_rq_bench.schema.domain import domain
 
-TWIN_COLUMNS = (
-    "title",
-    "master_category",
-    "sub_category",
-    "article_type",
-    "brand",
-    "base_color",
-    "gender",
-    "age_group",
-    "usage",
-    "price_tier",
-    "pattern",
-    "material",
-    "occasion",
-    "style",
-)
-"""The title and what the ten attributes read; season, year and the exact price are not among it."""
+__all__ = ["twins"]
 
 _UNIT = "\x1f"
 _NULL = "\x00"
@@ -65,7 +49,10 @@ def twins(catalog: pa.Table, texts: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _joined(catalog: pa.Table) -> pa.Array:
-    columns = [_folded(_flat(catalog[name])) for name in TWIN_COLUMNS]
+    """The title and what the attributes read; the exact price and other columns do not count."""
+    read = (name for one in domain().attributes for name in one.columns)
+    names = [name for name in dict.fromkeys(("title", *read)) if name not in domain().numbers]
+    columns = [_folded(_flat(catalog[name])) for name in names]
     return pc.binary_join_element_wise(
         *columns, _UNIT, null_handling="replace", null_replacement=_NULL
     )

@@ -32,12 +32,12 @@ from fashion_rq_bench.people.review_answers import (
     Unparseable,
     read_reviews,
 )
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import digest
 
 __all__ = [
     "ANSWERS_FORMAT",
     "HIGHEST",
-    "ITEM_COLUMNS",
     "LOWEST",
     "SCALES",
     "Comment",
@@ -50,9 +50,6 @@ __all__ = [
     "read_reviews",
     "sample_review",
 ]
-
-ITEM_COLUMNS = ("title", "article_type", "brand", "base_color", "gender", "usage", "price")
-"""What a reviewer sees of an item."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def sample_review(edition: Edition, config: ReviewConfig | None = None) -> Revie
         raise InputError("This edition has no queries to review.", given=str(edition.path))
     rng = np.random.default_rng(config.seed)
     drawn = queries.take(pa.array(_draw(queries, config.queries, rng))).to_pylist()
-    corpus = edition.table("corpus", ["product_id", "semantic_id", *ITEM_COLUMNS])
+    corpus = edition.table("corpus", ["product_id", "semantic_id", *domain().shown])
     codes = np.array(corpus["semantic_id"].to_pylist(), dtype=np.int64)
     chosen = [_reviewed(row, corpus, codes, config.items, rng) for row in drawn]
     review_id = digest(edition.id, *(one.query_id for one in chosen), str(config.items))[:12]
@@ -156,5 +153,5 @@ def _reviewed(
 ) -> ReviewedQuery:
     members = np.flatnonzero((codes[:, : len(row["prefix"])] == row["prefix"]).all(axis=1))
     shown = np.sort(rng.permutation(members)[:count])
-    items = corpus.take(pa.array(shown)).select(["product_id", *ITEM_COLUMNS]).to_pylist()
+    items = corpus.take(pa.array(shown)).select(["product_id", *domain().shown]).to_pylist()
     return ReviewedQuery(row["query_id"], row["query"], len(members), tuple(items))

@@ -12,12 +12,12 @@ from pathlib import Path
 from fashion_rq_bench.people.hand_review import (
     ANSWERS_FORMAT,
     HIGHEST,
-    ITEM_COLUMNS,
     LOWEST,
     SCALES,
     Review,
 )
 from fashion_rq_bench.people.page_frame import framed, scale_words
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import write_text
 
 __all__ = ["review_page", "write_review_page"]
@@ -27,7 +27,6 @@ _WORDS = {
     "clear": ("How clear is what is wanted?", "very vague", "very clear, specific"),
     "fits": ("Does it fit these items?", "none of them", "all of them"),
 }
-_HEADINGS = {"article_type": "type", "base_color": "colour", "usage": "use"}
 
 
 def review_page(review: Review) -> str:
@@ -37,7 +36,7 @@ def review_page(review: Review) -> str:
     """
     columns = [
         name
-        for name in ITEM_COLUMNS
+        for name in domain().shown
         if any(_shown(i[name]) for q in review.queries for i in q.items)
     ]
     content = {
@@ -47,7 +46,7 @@ def review_page(review: Review) -> str:
         "lowest": LOWEST,
         "highest": HIGHEST,
         "scales": scale_words({name: _WORDS[name] for name in SCALES}),
-        "columns": [_HEADINGS.get(name, name) for name in columns],
+        "columns": [_heading(name) for name in columns],
         "queries": [
             {
                 "id": one.query_id,
@@ -70,3 +69,8 @@ def _shown(value: object) -> str:
 def write_review_page(review: Review, path: Path) -> None:
     """Write :func:`review_page` atomically."""
     write_text(review_page(review), path)
+
+
+def _heading(column: str) -> str:
+    """What people are shown for a column."""
+    return next((c.heading for c in domain().columns if c.name == column and c.heading), column)

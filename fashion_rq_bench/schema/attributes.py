@@ -44,6 +44,8 @@ CORE_COLUMNS = {
 }
 """Columns of every domain's products: the shop's own, whatever it sells."""
 
+_CATEGORIES = ("master_category", "sub_category", "article_type")
+
 PRICE_TIERS = ("budget", "mid-range", "premium")
 """Tiers of a price, the cheapest first (paper 8.0.4)."""
 
@@ -219,6 +221,31 @@ class Domain:
         """The columns for a purpose; the attributes' own columns where the domain lists none."""
         own = tuple(dict.fromkeys(one.column for one in self.attributes))
         return self.sets.get(purpose, tuple(name for name in own if name != "price_tier"))
+
+    def plain(self, purpose: str) -> tuple[str, ...]:
+        """The columns of one value for a purpose; categories, brand and the attributes' own where
+        the domain lists none.
+        """
+        own = (*_CATEGORIES, "brand", *(name for one in self.attributes for name in one.columns))
+        skipped = {*self.lists, *self.numbers}
+        found = (name for name in (*own, "price_tier") if name not in skipped)
+        return self.sets.get(purpose, tuple(dict.fromkeys(found)))
+
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        """The columns that hold lists."""
+        return tuple(column.name for column in self.columns if column.type == "texts")
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of measures, then those of counts."""
+        kinds = ("number", "integer")
+        return tuple(c.name for kind in kinds for c in self.columns if c.type == kind)
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that people are shown of a product."""
+        return tuple(dict.fromkeys(("title", *self.set_of("shown"), "price")))
 
     def table(self, name: str) -> Mapping[str, Any]:
         """A table of words; empty where the domain has none of that name."""

@@ -172,7 +172,7 @@ def _attribute(entry: Mapping[str, Any]) -> Attribute:
 
 def _columns(given: Any, attributes: tuple[Attribute, ...]) -> tuple[Column, ...]:
     """The columns stated, or the shop's own with one more per attribute, the picture last."""
-    many = {one.column: one.many for one in attributes}
+    many = {one.column: one.many and one.comparator == "text" for one in attributes}
     if given is None:
         own = [name for name in many if name not in (*CORE_COLUMNS, "price_tier")]
         names = [name for name in CORE_COLUMNS if name not in _LAST]

@@ -29,7 +29,7 @@ from quantiser.settings import DEFAULT, KMEANS, NO_LOSS, SETTINGS
 
 from fashion_rq_bench.builders.catalog import read_catalog
 from fashion_rq_bench.builders.rqvae import label_columns
-from fashion_rq_bench.builders.rqvae.config import PAPER_LABELS
+from fashion_rq_bench.builders.rqvae.config import paper_labels
 from fashion_rq_bench.support.files import atomic_path, write_text
 
 FRONT = ("default", NO_LOSS, KMEANS, f"{KMEANS}, small leaves closed", "small leaves open")
@@ -65,7 +65,7 @@ def live(catalog: pa.Table) -> str:
 
     return (
         f"Label columns with values: {count(DEFAULT.labels)} of the default's, "
-        f"{count(PAPER_LABELS)} of the paper's."
+        f"{count(paper_labels())} of the paper's."
     )
 
 

@@ -1,7 +1,7 @@
-"""Pattern, material, occasion and style of products.
+"""Lists of values that products have: for fashion pattern, material, occasion and style.
 
 In:  key-value attributes (Myntra's articleAttributes), titles and descriptions.
-Out: one list of canonical terms per product and attribute.
+Out: one list of canonical terms per product and list column of the domain.
 
 Implements the product side of the paper's "material, occasion, pattern, style" (section 8.0.4):
 parsed from articleAttributes, and where that yields nothing, found in title and description by the
@@ -19,74 +19,12 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fashion_rq_bench.schema.attributes import Domain
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.words.vocabulary import canonical, find_all_terms, find_terms, fold
 
-__all__ = ["ATTRIBUTE_KEYS", "LISTS", "attribute_lists", "parse_attributes", "split_values"]
+__all__ = ["attribute_lists", "found_values", "parse_attributes", "split_values"]
 
-LISTS = ("pattern", "material", "occasion", "style")
-
-ATTRIBUTE_KEYS: Mapping[str, str] = {
-    "pattern": "pattern",
-    "pattern type": "pattern",
-    "print": "pattern",
-    "print or pattern type": "pattern",
-    "surface styling": "pattern",
-    "weave pattern": "pattern",
-    "ornamentation": "pattern",
-    "border": "pattern",
-    "saree fabric": "material",
-    "blouse fabric": "material",
-    "top fabric": "material",
-    "bottom fabric": "material",
-    "fabric": "material",
-    "fabric 2": "material",
-    "fabric 3": "material",
-    "fabric type": "material",
-    "taxmaterial": "material",
-    "material": "material",
-    "upper material": "material",
-    "exterior material": "material",
-    "outer material": "material",
-    "strap material": "material",
-    "dial material": "material",
-    "frame material": "material",
-    "base metal": "material",
-    "plating": "material",
-    "occasion": "occasion",
-    "sport": "occasion",
-    "fit": "style",
-    "fit type": "style",
-    "neck": "style",
-    "collar": "style",
-    "neckline": "style",
-    "sleeve length": "style",
-    "sleeve styling": "style",
-    "length": "style",
-    "hemline": "style",
-    "shape": "style",
-    "top shape": "style",
-    "silhouette": "style",
-    "style": "style",
-    "waist rise": "style",
-    "rise": "style",
-    "toe shape": "style",
-    "toe type": "style",
-    "heel type": "style",
-    "ankle height": "style",
-    "fastening": "style",
-    "padding": "style",
-    "coverage": "style",
-    "display": "style",
-    "features": "style",
-    "frame shape": "style",
-    "dial shape": "style",
-}
-"""Folded keys of articleAttributes, and the attribute each speaks of."""
-
-_GENERIC = frozenset(
-    {"na", "n a", "none", "no", "yes", "other", "others", "regular", "standard", "basic"}
-    | {"not applicable", "no sleeves styling", "regular sleeves", "regular length", ""}
-)
 # "Pair it with a cotton tee" says what the product is worn with, not what it is.
 _ADVICE = (
     r"(?i)\b(?:(?:team|pair|combine|match|club|wear|style|carry|try)\s+"
@@ -99,27 +37,40 @@ def split_values(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"[,;|/]", text) if part.strip()]
 
 
+@per_domain
+def _terms() -> dict[str, str]:
+    """Columns whose values are known terms, and the table of these."""
+    return {one.column: one.terms for one in domain().attributes if one.terms}
+
+
+@per_domain
+def _nothing() -> frozenset[str]:
+    """Folded values that say nothing ("Regular")."""
+    return frozenset(["", *domain().table("values").get("nothing", ())])
+
+
 @lru_cache(maxsize=65_536)
-def _terms_of(value: str, attribute: str) -> tuple[str, ...]:
+def _terms_of(_: Domain, value: str, column: str) -> tuple[str, ...]:
     """Canonical terms of one structured value; an unknown value is kept folded."""
-    if fold(value) in _GENERIC:
+    if fold(value) in _nothing():
         return ()
-    found = find_terms([value], attribute)[0]
+    terms = _terms().get(column)
+    found = find_terms([value], terms)[0] if terms else []
     return tuple(found or [fold(part) for part in split_values(value) if fold(part)])
 
 
 def parse_attributes(text: str | None) -> dict[str, list[str]]:
-    """Lists per attribute from one product's key-value attributes, given as a JSON object.
+    """Lists per column from one product's key-value attributes, given as a JSON object.
 
-    Keys outside ``ATTRIBUTE_KEYS`` and values that say nothing ("NA", "Regular") are passed over;
-    what is not a JSON object yields nothing.
+    Keys outside the domain's table ``attribute_keys`` and values that say nothing ("NA",
+    "Regular") are passed over; what is not a JSON object yields nothing.
     """
-    lists: dict[str, list[str]] = {name: [] for name in LISTS}
+    lists: dict[str, list[str]] = {name: [] for name in domain().lists}
+    keys = domain().table("attribute_keys")
     for key, value in _pairs(text):
-        attribute = ATTRIBUTE_KEYS.get(fold(key))
-        if attribute is None or not isinstance(value, str):
-            continue
-        lists[attribute].extend(t for t in _terms_of(value, attribute) if t not in lists[attribute])
+        own = lists.get(keys.get(fold(key), ""))
+        if own is not None and isinstance(value, str):
+            own.extend(t for t in _terms_of(domain(), value, keys[fold(key)]) if t not in own)
     return lists
 
 
@@ -136,44 +87,74 @@ def _pairs(text: str | None) -> list[tuple[str, object]]:
 
 
 def attribute_lists(
-    columns: Mapping[str, pa.Array],
-    title: pa.Array,
-    description: pa.Array,
-    brand: pa.Array,
-    usage: pa.Array,
+    columns: Mapping[str, pa.Array], title: pa.Array, description: pa.Array, brand: pa.Array
 ) -> dict[str, pa.ListArray]:
-    """The four list columns.
+    """The list columns.
 
     Args:
-        columns: "attributes" (JSON objects) and any of the four lists as text, where the source
-            has them.
-        title, description, brand, usage: clean columns of the same length.
+        columns: clean columns as text, where the source has them: the lists themselves, the plain
+            ones that an attribute is read from beside its list, and "attributes" (JSON objects).
+        title, description, brand: clean columns of the same length.
 
     Returns:
-        Per attribute a list column: from its own column, else from "attributes", else from the
-        vocabulary in title and description; empty where nothing was found, never null. Occasions
-        begin with the usage.
+        Per list column: from its own column, else from "attributes", else from the vocabulary in
+        title and description; empty where nothing was found, never null. A list begins with the
+        plain columns of its attribute (the usage is the first of the occasions).
     """
-    texts = _searchable(title, description, brand)
-    parsed = _parse_column(columns.get("attributes"), len(title))
+    names, size = domain().lists, len(title)
+    parsed = _parse_column(columns.get("attributes"), size)
     stated = {
         name: [first or second for first, second in zip(own, parsed[name], strict=True)]
-        for name in LISTS
-        for own in [_own_values(columns.get(name), name, len(title))]
+        for name in names
+        for own in [_own_values(columns.get(name), name, size)]
     }
-    lacking = [row for row in range(len(title)) if not all(stated[name][row] for name in LISTS)]
-    found = find_all_terms([texts[row] for row in lacking], LISTS)
-    for name, values in stated.items():
-        for row, terms in zip(lacking, found[name], strict=True):
-            values[row] = values[row] or terms
-    stated["occasion"] = _with_usage(usage, stated["occasion"])
+    lacking = [row for row in range(size) if not all(stated[name][row] for name in names)]
+    texts = _searchable(title, description, brand)
+    for name, found in _found([texts[row] for row in lacking], names).items():
+        for row, terms in zip(lacking, found, strict=True):
+            stated[name][row] = stated[name][row] or terms
+    for one in domain().attributes:
+        for more in one.columns[1:]:
+            if one.column in names and more in columns:
+                stated[one.column] = _begun(columns[more], stated[one.column], one.terms)
     return {name: pa.array(values, pa.list_(pa.string())) for name, values in stated.items()}
 
 
-def _with_usage(usage: pa.Array, occasions: Sequence[list[str]]) -> list[list[str]]:
-    encoded = usage.dictionary_encode()
-    words = [canonical(name, "occasion") for name in encoded.dictionary.to_pylist()]
-    rows = zip(encoded.indices.to_pylist(), occasions, strict=True)
+def found_values(
+    columns: Mapping[str, pa.Array], title: pa.Array, description: pa.Array, brand: pa.Array
+) -> dict[str, pa.Array]:
+    """Plain columns of attributes said beside the noun, where missing from title and description.
+
+    Args:
+        columns, title, description, brand: as of :func:`attribute_lists`.
+    """
+    plain = [one.column for one in domain().attributes if one.role == "words" and one.terms]
+    names = [name for name in plain if name not in domain().lists]
+    texts = _searchable(title, description, brand) if names else []
+    none = pa.nulls(len(title), pa.string())
+    return {
+        name: pc.coalesce(columns.get(name, none), _first(found))
+        for name, found in _found(texts, names).items()
+    }
+
+
+def _first(lists: Sequence[list[str]]) -> pa.Array:
+    return pa.array([found[0] if found else None for found in lists], pa.string())
+
+
+def _found(texts: Sequence[str], columns: Sequence[str]) -> dict[str, list[list[str]]]:
+    """Terms found in texts per column that has any."""
+    terms = {name: table for name, table in _terms().items() if name in columns}
+    found = find_all_terms(texts, tuple(terms.values()))
+    return {name: found[table] for name, table in terms.items()}
+
+
+def _begun(plain: pa.Array, lists: Sequence[list[str]], terms: str | None) -> list[list[str]]:
+    """Lists that begin with the term of a plain column."""
+    encoded = plain.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    words = [canonical(name, terms) if terms else fold(name) for name in names]
+    rows = zip(encoded.indices.to_pylist(), lists, strict=True)
     return [
         found if index is None else list(dict.fromkeys([words[index], *found]))
         for index, found in rows
@@ -181,20 +162,22 @@ def _with_usage(usage: pa.Array, occasions: Sequence[list[str]]) -> list[list[st
 
 
 def _parse_column(column: pa.Array | None, size: int) -> dict[str, Sequence[list[str]]]:
+    names = domain().lists
     if column is None:
-        return {name: [[]] * size for name in LISTS}
+        return {name: [[]] * size for name in names}
     encoded = column.dictionary_encode()
     distinct = [parse_attributes(text) for text in encoded.dictionary.to_pylist()]
     empty: list[str] = []
     rows = encoded.indices.to_pylist()
-    return {name: [empty if row is None else distinct[row][name] for row in rows] for name in LISTS}
+    return {name: [empty if row is None else distinct[row][name] for row in rows] for name in names}
 
 
 def _own_values(column: pa.Array | None, name: str, size: int) -> Sequence[list[str]]:
     if column is None:
         return [[]] * size
+    one = domain()
     return [
-        list(dict.fromkeys(t for part in split_values(text or "") for t in _terms_of(part, name)))
+        list(dict.fromkeys(t for p in split_values(text or "") for t in _terms_of(one, p, name)))
         for text in column.to_pylist()
     ]
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fashion_rq_bench.schema.domain import domain, per_domain
 from fashion_rq_bench.words.vocabulary import fold, plural, synonyms
 
 __all__ = ["infer_brands"]
@@ -92,23 +92,26 @@ def _is_line(name: str, weight: Mapping[str, int], known: Set[str]) -> bool:
     return any(weight[key] >= _LINE_RATIO * weight["".join(words)] for key in shorter)
 
 
-@cache
+@per_domain
 def _people() -> frozenset[str]:
     """Single words that name for whom a product is ("men", "girls", "unisex", "kids")."""
-    words = {
-        fold(spelling)
-        for attribute in ("gender", "age_group")
-        for term, more in synonyms(attribute).items()
-        for spelling in (term, *more)
-    }
-    return frozenset(words | {f"{word}s" for word in words} | {"mens", "womens", "men", "women"})
+    roles = [one for one in map(domain().role, ("person", "age")) if one]
+    words = {fold(spelling) for one in roles for spelling in _spellings(one.terms)}
+    more = domain().table("titles").get("people", ())
+    return frozenset(words | {f"{word}s" for word in words} | set(more))
 
 
-@cache
-def _patterns() -> frozenset[str]:
-    """Single words that name a pattern ("check", "stripes"), which Myntra's titles put early."""
-    words = [s for term, more in synonyms("pattern").items() for s in (term, *more)]
+@per_domain
+def _early() -> frozenset[str]:
+    """Single words that Myntra's titles put early: patterns ("check", "stripes")."""
+    attributes = domain().table("titles").get("early", ())
+    words = [word for name in attributes for word in _spellings(domain().by_name[name].terms)]
     return frozenset(form for word in words for form in (fold(word), plural(word)))
+
+
+def _spellings(terms: str | None) -> list[str]:
+    found = synonyms(terms) if terms else {}
+    return [spelling for term, more in found.items() for spelling in (term, *more)]
 
 
 def _opening(title: str) -> str | None:
@@ -116,7 +119,7 @@ def _opening(title: str) -> str | None:
     words = title.split()
     for position, word in enumerate(words[: _LONGEST + 1]):
         if fold(word) in _people():
-            if position > 1 and fold(words[position - 1]) in _patterns():
+            if position > 1 and fold(words[position - 1]) in _early():
                 position -= 1
             return " ".join(words[:position]) or None
     return None

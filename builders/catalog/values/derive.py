@@ -14,14 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fashion_rq_bench.builders.catalog.values.cleaning import join_present
-from fashion_rq_bench.words.vocabulary import age_group, find_terms, fold
+from fashion_rq_bench.schema.domain import domain
+from fashion_rq_bench.words.vocabulary import find_terms, fold
 
-__all__ = ["age_groups", "categories", "descriptions", "genders", "made_titles", "years"]
+__all__ = ["age_groups", "categories", "descriptions", "made_titles", "spelled_out", "years"]
 
-_LETTERS = {"m": "Men", "f": "Women", "w": "Women", "u": "Unisex"}
 _YEARS = (1900, 2100)
 _PATH = r"\s*(?:>|»|/)\s*"
-_AGE_OF_GENDER = {"men": "adult", "women": "adult", "boys": "kids", "girls": "kids"}
 
 
 def _none(size: int) -> pa.Array:
@@ -69,8 +68,9 @@ def _path_parts(category: pa.Array) -> dict[str, pa.Array]:
 
 
 def made_titles(fields: Mapping[str, pa.Array], size: int) -> pa.Array:
-    """Titles made from brand, gender, colour and article type; null without an article type."""
-    parts = [fields.get(n, _none(size)) for n in ("brand", "gender", "base_color", "article_type")]
+    """Titles made from brand, person, colour and article type; null without an article type."""
+    told = [one.column for one in map(domain().role, ("person", "color")) if one]
+    parts = [fields.get(name, _none(size)) for name in ("brand", *told, "article_type")]
     return pc.if_else(pc.is_valid(parts[-1]), join_present(parts, " "), None)
 
 
@@ -92,10 +92,11 @@ def _appended(text: pa.Array, more: pa.Array) -> pa.Array:
     return pa.array(joined, pa.string())
 
 
-def genders(gender: pa.Array) -> pa.Array:
-    """Genders as the catalog writes them; single letters written out ("F" is Women)."""
-    encoded = gender.dictionary_encode()
-    names = [_LETTERS.get(fold(name), name) for name in encoded.dictionary.to_pylist()]
+def spelled_out(column: str, values: pa.Array) -> pa.Array:
+    """Values as the catalog writes them; the domain's letters written out ("F" is Women)."""
+    letters = domain().table("letters").get(column, {})
+    encoded = values.dictionary_encode()
+    names = [letters.get(fold(name), name) for name in encoded.dictionary.to_pylist()]
     return pa.array(names, pa.string()).take(encoded.indices)
 
 
@@ -113,17 +114,20 @@ def _year(text: str) -> int | None:
     return number if _YEARS[0] <= number <= _YEARS[1] else None
 
 
-def age_groups(stated: pa.Array, title: pa.Array, gender: pa.Array) -> pa.Array:
-    """Age groups: the stated one on the paper's scale, else the title's, else the gender's.
+def age_groups(stated: pa.Array, title: pa.Array, person: pa.Array, terms: str) -> pa.Array:
+    """Age groups: the stated one on the paper's scale, else the title's, else the person's.
 
     A stated value off the scale is kept as it is. "Men" and "Women" are adults, "Boys" and "Girls"
     kids, unless the title says otherwise ("Disney Kids Boys"); unisex says nothing.
     """
     encoded = stated.dictionary_encode()
-    known = [age_group(text) or text for text in encoded.dictionary.to_pylist()]
+    names = encoded.dictionary.to_pylist()
+    known = [
+        (found or [text])[0] for text, found in zip(names, find_terms(names, terms), strict=True)
+    ]
     values = pa.array(known, pa.string()).take(encoded.indices)
-    told = pa.array([found[0] if found else None for found in find_terms(title, "age_group")])
-    names = pa.array(list(_AGE_OF_GENDER))
-    ages = pa.array(list(_AGE_OF_GENDER.values()))
-    implied = ages.take(pc.index_in(pc.utf8_lower(gender), value_set=names))
+    told = pa.array([found[0] if found else None for found in find_terms(title, terms)])
+    ages = domain().table("implied_age")
+    which = pc.index_in(pc.utf8_lower(person), value_set=pa.array(list(ages), pa.string()))
+    implied = pa.array(list(ages.values()), pa.string()).take(which)
     return pc.coalesce(values, told.cast(pa.string()), implied)

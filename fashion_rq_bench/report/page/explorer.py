@@ -10,7 +10,7 @@ is equal is written once, so that thousands of queries fit into a page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,19 +43,6 @@ POOLS = ("ranking", "sibling")
 _SHOWN_METRICS = tuple(
     (task, MAIN_METRICS[task]) for task in ("ranking", "classification", "sibling")
 )
-_PRODUCT_VALUES: Mapping[str, tuple[str, ...]] = {
-    "product_type": ("article_type", "sub_category", "master_category"),
-    "gender": ("gender",),
-    "age_group": ("age_group",),
-    "color": ("base_color",),
-    "pattern": ("pattern",),
-    "material": ("material",),
-    "occasion": ("occasion", "usage"),
-    "brand": ("brand",),
-    "price_hint": ("price_tier", "price"),
-    "style_tags": ("style",),
-}
-"""Columns of a product in which an attribute is looked up; the first with a value is shown."""
 
 
 def explorer(
@@ -191,7 +178,7 @@ def _details(collection: Collection) -> dict[str, dict[str, Any]]:
 def _products(collection: Collection, rows: Sequence[int]) -> dict[str, Any]:
     """Products by column; attribute values as codes of the distinct ones, 0 for none."""
     names = dict.fromkeys(
-        ["product_id", "title", *(c for one in _PRODUCT_VALUES.values() for c in one)]
+        ["product_id", "title", *(c for one in domain().attributes for c in one.columns)]
     )
     table = collection.edition.table("corpus", list(names)).take(pa.array(rows, pa.int64()))
     values: dict[str, int] = {"": 0}
@@ -199,9 +186,9 @@ def _products(collection: Collection, rows: Sequence[int]) -> dict[str, Any]:
         "id": table["product_id"].to_pylist(),
         "title": [title or "" for title in table["title"].to_pylist()],
     }
-    for attribute, columns in _PRODUCT_VALUES.items():
-        texts = pc.coalesce(*(_text_column(table[name]) for name in columns), "").to_pylist()
-        found[attribute] = [values.setdefault(text, len(values)) for text in texts]
+    for one in domain().attributes:
+        texts = pc.coalesce(*(_text_column(table[name]) for name in one.columns), "").to_pylist()
+        found[one.name] = [values.setdefault(text, len(values)) for text in texts]
     return found | {"values": list(values)}
 
 

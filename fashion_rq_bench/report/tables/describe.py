@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fashion_rq_bench.editions.edition import Edition, in_its_domain
-from fashion_rq_bench.report.tables.paper import PAPER
-from fashion_rq_bench.report.tables.statistics import statistics
+from fashion_rq_bench.report.tables.paper import paper
+from fashion_rq_bench.report.tables.statistics import counted, statistics
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.grades import GRADE_NAMES
 from fashion_rq_bench.schema.tables import TASK_CONFIGS
 
@@ -28,8 +29,6 @@ _OVERVIEW = {
     "master_categories": "master categories",
     "sub_categories": "subcategories",
     "article_types": "article types",
-    "base_colors": "base colours",
-    "genders": "genders",
     "clusters": "qualifying clusters",
     "queries": "queries",
     "unique_queries": "unique queries",
@@ -79,7 +78,7 @@ def describe(edition: Edition) -> Facts:
         "revision": written.get("revision", {}),
         "anchors": built.get("anchors", {}),
         "quality": built.get("quality", {}),
-        "paper": dict(PAPER),
+        "paper": dict(paper()),
     }
 
 
@@ -87,18 +86,26 @@ def description_tables(facts: Facts) -> Iterator[Table]:
     """Tables of :func:`describe`'s facts, "here" beside "paper" (– where it gives no figure)."""
     paper = facts["paper"]
     about = f"{facts['edition']['name']} ({facts['edition']['id']})"
-    yield _beside(f"Table 1. {about}", _OVERVIEW, facts["overview"], paper["overview"])
+    yield _beside(f"Table 1. {about}", _overview(), facts["overview"], paper.get("overview", {}))
     yield _levels(facts["levels"], paper["levels"])
-    yield _tasks(facts["tasks"], paper["tasks"])
-    yield _labels(facts["labels"], paper["labels"])
-    yield _tags(facts["tags"], paper["tags"])
-    yield _coverage(facts["coverage"], paper["coverage"])
+    yield _tasks(facts["tasks"], paper.get("tasks", {}))
+    yield _labels(facts["labels"], paper.get("labels", {}))
+    yield _tags(facts["tags"], paper.get("tags", {}))
+    yield _coverage(facts["coverage"], paper.get("coverage", {}))
     if facts["checks"]:
         yield _checks(facts["checks"], facts["revision"])
     if facts["anchors"]:
         yield _anchors(facts["anchors"])
     if facts["quality"]:
         yield from _quality(facts["quality"])
+
+
+def _overview() -> dict[str, str]:
+    """Headings of Table 1: what every shop has, with the domain's own kinds in their place."""
+    plurals = domain().table("plurals")
+    own = {f"{name}s": plurals.get(name, f"{name}s") for name in counted()}
+    places = list(_OVERVIEW.items())
+    return dict([*places[:4], *own.items(), *places[4:]])
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -184,7 +191,7 @@ def _tasks(here: Facts, paper: Facts) -> Table:
     columns = ("queries", "pairs", "candidates", "leaf clusters", "queries per group")
     table = _table("Table 7. Tasks", "task", *columns)
     for task, title in _TASK_TITLES.items():
-        for name, facts in ((f"{title} {task}", here[task]), ("paper", paper[task])):
+        for name, facts in ((f"{title} {task}", here[task]), ("paper", paper.get(task, {}))):
             keys = ("queries", "pairs", "pool", "anchors", "group")
             _add(table, name, *(_text(facts.get(key)) for key in keys))
     return table
@@ -194,18 +201,20 @@ def _labels(here: Facts, paper: Facts) -> Table:
     grades = tuple(reversed(GRADE_NAMES))
     table = _table("Table 8. Labels", "task", *grades)
     for task in ("ranking", "classification"):
-        for name, shares in ((f"{_TASK_TITLES[task]} {task}", here[task]), ("paper", paper[task])):
-            _add(table, name, *(_share(shares[grade]) for grade in grades))
+        named = ((f"{_TASK_TITLES[task]} {task}", here[task]), ("paper", paper.get(task, {})))
+        for name, shares in named:
+            _add(table, name, *(_share(shares.get(grade)) for grade in grades))
     return table
 
 
 def _tags(here: Facts, paper: Facts) -> Table:
     table = _table("Attributes that ranking queries express", "attribute", "here", "", "paper", "")
     for name, count in here["counts"].items():
-        theirs = paper["counts"][name]
-        shares = (count / max(here["queries"], 1), theirs / paper["queries"])
+        theirs = paper.get("counts", {}).get(name)
+        part = theirs / paper["queries"] if theirs is not None else None
+        shares = (count / max(here["queries"], 1), part)
         _add(table, name, _text(count), _share(shares[0]), _text(theirs), _share(shares[1]))
-    _add(table, "per query", _text(here["per_query"]), "", _text(paper["per_query"]), "")
+    _add(table, "per query", _text(here["per_query"]), "", _text(paper.get("per_query")), "")
     return table
 
 
@@ -213,13 +222,15 @@ def _coverage(here: Facts, paper: Facts) -> Table:
     table = _table("Catalog coverage", "", "here", "paper")
     for key, name in (("products_used", "products in any task"), ("share_used", "of the catalog")):
         show = _share if key == "share_used" else _text
-        _add(table, name, show(here[key]), show(paper[key]))
-    for key in ("master_categories", "genders"):
+        _add(table, name, show(here[key]), show(paper.get(key)))
+    person = domain().role("person")
+    for key in ("master_categories", *([f"{person.column}s"] if person else [])):
         for value in here[key]:
-            cells = (_part(facts[key], value) for facts in (here, paper))
+            cells = (_part(facts.get(key, {}), value) for facts in (here, paper))
             _add(table, f"T2 pairs, {value}", *cells)
     for key in ("min", "median", "mean", "max"):
-        _add(table, f"price, {key}", _text(here["price"][key]), _text(paper["price"][key]))
+        theirs = paper.get("price", {}).get(key)
+        _add(table, f"price, {key}", _text(here["price"][key]), _text(theirs))
     return table
 
 

@@ -13,20 +13,11 @@ import pyarrow.compute as pc
 
 from fashion_rq_bench.editions.edition import Edition, in_its_domain
 from fashion_rq_bench.errors import InputError
+from fashion_rq_bench.schema.domain import domain
 
 __all__ = ["show"]
 
 _ITEMS = 8
-_COLUMNS = [
-    "product_id",
-    "title",
-    "article_type",
-    "brand",
-    "base_color",
-    "gender",
-    "usage",
-    "price",
-]
 
 
 @in_its_domain
@@ -91,8 +82,9 @@ def _draw(
 
 
 def _items(edition: Edition, prefix: list[int]) -> list[dict[str, Any]]:
-    corpus = edition.table("corpus", [*_COLUMNS, "semantic_id"])
+    corpus = edition.table("corpus", ["product_id", *domain().shown, "semantic_id"])
     codes = np.array(corpus["semantic_id"].to_pylist())[:, : len(prefix)]
     rows = np.flatnonzero((codes == np.array(prefix)).all(axis=1))[:_ITEMS]
-    items: list[dict[str, Any]] = corpus.take(rows).select(_COLUMNS).to_pylist()
+    shown = corpus.take(rows).select(["product_id", *domain().shown])
+    items: list[dict[str, Any]] = shown.to_pylist()
     return items

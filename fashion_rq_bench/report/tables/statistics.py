@@ -23,7 +23,7 @@ from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.grades import GRADE_NAMES
 from fashion_rq_bench.schema.tables import TASK_CONFIGS
 
-__all__ = ["coverage", "labels", "levels", "overview", "statistics", "tags", "tasks"]
+__all__ = ["counted", "coverage", "labels", "levels", "overview", "statistics", "tags", "tasks"]
 
 Tables = Mapping[str, pa.Table]
 Facts = dict[str, Any]
@@ -53,6 +53,11 @@ def statistics(read: Callable[[str], pa.Table]) -> Facts:
     }
 
 
+def counted() -> tuple[str, ...]:
+    """The domain's own columns whose values are counted beside the categories."""
+    return tuple(name for name in domain().set_of("counted") if name not in domain().lists)
+
+
 def overview(corpus: pa.Table, clusters: pa.Table, queries: pa.Table) -> Facts:
     """Table 1: catalog, clusters, queries; a query's length is its words between spaces."""
     words = pc.count_substring_regex(queries["query"], r"\S+")
@@ -61,8 +66,7 @@ def overview(corpus: pa.Table, clusters: pa.Table, queries: pa.Table) -> Facts:
         "master_categories": "master_category",
         "sub_categories": "sub_category",
         "article_types": "article_type",
-        "base_colors": "base_color",
-        "genders": "gender",
+        **{f"{name}s": name for name in counted()},
     }
     return {
         "products": len(corpus),
@@ -159,7 +163,7 @@ def coverage(tables: Tables) -> Facts:
 
     Prices are those of the products used that have one; ``without_price`` counts the others.
     """
-    corpus = tables["corpus"]
+    corpus, person = tables["corpus"], domain().role("person")
     ids = corpus["product_id"].combine_chunks()
     pools = [
         pc.list_flatten(tables[name]["candidates"]).combine_chunks().field("product_id")
@@ -173,7 +177,7 @@ def coverage(tables: Tables) -> Facts:
         "products_used": len(used),
         "share_used": len(used) / max(len(corpus), 1),
         "master_categories": _counted(rows["master_category"]),
-        "genders": _counted(rows["gender"]),
+        **({f"{person.column}s": _counted(rows[person.column])} if person else {}),
         "price": _price(np.asarray(prices)),
         "without_price": len(used) - len(prices),
     }

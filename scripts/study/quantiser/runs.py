@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from fashion_rq_bench.builders.catalog.text import product_text
-from fashion_rq_bench.builders.embedding import CORE_TEXT
+from fashion_rq_bench.builders.embedding import core_text
 from fashion_rq_bench.builders.rqvae import (
     RQVAE,
     RQVAEConfig,
@@ -34,6 +34,7 @@ from fashion_rq_bench.builders.rqvae import (
 from fashion_rq_bench.builders.rqvae.kmeans import residual_kmeans
 from fashion_rq_bench.builders.rqvae.tree import close_small_leaves
 from fashion_rq_bench.encoders.by_name import EncoderConfig, load_text_encoder
+from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import SEMANTIC_IDS, embeddings_schema
 from fashion_rq_bench.support.files import digest, to_json, write_json
 
@@ -45,7 +46,7 @@ __all__ = ["ATTRIBUTES", "Material", "Result", "one_run", "same_groups"]
 Vectors = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.uint16]
 
-ATTRIBUTES = ("article_type", "base_color", "gender", "usage")
+ATTRIBUTES = domain().set_of("tabled")
 VERSION = "1"
 """Part of a run's key; raise it when training changes but its settings do not."""
 
@@ -74,7 +75,7 @@ class Material:
         path = self.folder / "vectors.npy"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            text = product_text(self.catalog, CORE_TEXT).to_pylist()
+            text = product_text(self.catalog, core_text()).to_pylist()
             unique = sorted(set(text))
             model = load_text_encoder(self.encoder, EncoderConfig(), corpus=unique)
             order = np.searchsorted(unique, text)

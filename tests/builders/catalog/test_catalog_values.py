@@ -196,11 +196,13 @@ def test_attributes_that_are_none(text: str | None) -> None:
 
 def test_attributes_first_then_the_vocabulary() -> None:
     lists = attribute_lists(
-        {"attributes": pa.array(['{"Fabric": "Silk"}', None, None])},
+        {
+            "attributes": pa.array(['{"Fabric": "Silk"}', None, None]),
+            "usage": pa.array(["Smart Casual", "Casual", None]),
+        },
         pa.array(["Printed shirt", "Silk Street Checked Shirt", "Plain scarf"]),
         pa.array(["Made of cotton", "Denim. Pair it with a leather belt.", None]),
         pa.array([None, "Silk Street", None]),
-        pa.array(["Smart Casual", "Casual", None]),
     )
     assert lists["occasion"].to_pylist() == [["smart casual"], ["casual"], []]
     assert lists["material"].to_pylist() == [["silk"], ["denim"], []]
@@ -214,7 +216,6 @@ def test_columns_of_their_own_come_before_attributes() -> None:
             "material": pa.array(["100% Cotton, Elastane", None]),
         },
         pa.array(["Shirt", "Shirt"]),
-        pa.nulls(2, pa.string()),
         pa.nulls(2, pa.string()),
         pa.nulls(2, pa.string()),
     )
@@ -272,8 +273,8 @@ def test_derived_ages_of_the_real_catalog_are_right(shared_data: Path) -> None:
     )
     title, gender, age = (table[n].combine_chunks().cast(pa.string()) for n in table.column_names)
     blank = pa.nulls(len(table), pa.string())
-    true = np.array(age_groups(age, blank, blank).to_pylist())
-    guess = np.array(age_groups(blank, title, gender).to_pylist())
+    true = np.array(age_groups(age, blank, blank, "age_group").to_pylist())
+    guess = np.array(age_groups(blank, title, gender, "age_group").to_pylist())
     both = np.array([a is not None and b is not None for a, b in zip(true, guess, strict=True)])
     assert both.sum() > 11_000
     assert ((true == "adult") == (guess == "adult"))[both].mean() > 0.997

@@ -28,7 +28,7 @@ from fashion_rq_bench.builders.rqvae import (
     semantic_ids,
 )
 from fashion_rq_bench.builders.rqvae.checkpoint import load_model, save_model
-from fashion_rq_bench.builders.rqvae.config import PAPER_LABELS
+from fashion_rq_bench.builders.rqvae.config import paper_labels
 from fashion_rq_bench.builders.rqvae.diagnostics import (
     check_floors,
     nmi,
@@ -346,7 +346,7 @@ def test_bad_settings_are_refused(change: dict) -> None:
 
 def test_the_paper_recipe_is_literal() -> None:
     config = RQVAEConfig(recipe="paper").resolved()
-    assert config.labels == PAPER_LABELS
+    assert config.labels == paper_labels()
     assert config.weights == (0.05, 0.05, 0.05)
     assert (config.levels, config.codebook_size, config.latent) == (3, 64, 32)
     assert (config.beta, config.temperature, config.gradient) == (0.25, 0.07, "codebook")

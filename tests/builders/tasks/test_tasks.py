@@ -27,7 +27,7 @@ from fashion_rq_bench.builders.tasks.twin_products import twins
 from fashion_rq_bench.errors import BuildError, ConfigError
 from fashion_rq_bench.relevance.pair_relevance import match_pairs
 from fashion_rq_bench.relevance.similarity import LexicalSimilarity
-from fashion_rq_bench.report.tables.paper import PAPER
+from fashion_rq_bench.report.tables.paper import paper
 from fashion_rq_bench.report.tables.statistics import labels
 from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.schema.tables import (
@@ -751,5 +751,5 @@ def test_pools_over_the_real_catalog(shared_data):
     made = tasks(catalog, semantic_ids, clusters, asked, LexicalSimilarity())
     assert made.report["anchors"]["anchors"] > 800
     shares = labels(tables_of(made))["ranking"]
-    for grade, share in PAPER["labels"]["ranking"].items():
+    for grade, share in paper()["labels"]["ranking"].items():
         assert shares[grade] == pytest.approx(share, abs=0.02)
