@@ -20,7 +20,7 @@ from fashion_rq_bench.builders.queries import LLMConfig, QueryConfig
 from fashion_rq_bench.builders.rqvae.config import RQVAEConfig
 from fashion_rq_bench.builders.tasks.stage import TaskConfig
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.schema.domain import DEFAULT
+from fashion_rq_bench.schema.domain import DEFAULT, load_domain, using
 from fashion_rq_bench.support import settings as _config
 
 __all__ = ["BuildConfig"]
@@ -73,7 +73,8 @@ class BuildConfig:
             for item in dataclasses.fields(cls)
             if dataclasses.is_dataclass(item.default_factory) and _has_seed(item.default_factory)
         }
-        made = _config.from_mapping(cls, {**values, **sections})
+        with using(load_domain(values.get("domain", DEFAULT))):  # defaults may name its columns
+            made = _config.from_mapping(cls, {**values, **sections})
         given = values.get("llm", {})
         return dataclasses.replace(made, llm=made.llm.with_environment(keep=given))
 
