@@ -79,6 +79,7 @@ def test_stale_names_are_found() -> None:
 # --- snippets ---------------------------------------------------------------------------------
 
 NOT_RUN = {
+    **{("CONTRIBUTING.md", at): "a sketch of a file" for at in range(3)},
     ("README.md", 2): "minutes of a model over all tasks; tests/mteb_tasks runs them",
     ("docs/baselines.md", 0): "downloads a model",
     ("docs/language-models.md", 0): "asks a language model",
@@ -184,3 +185,13 @@ def test_every_key_of_a_domain_is_explained() -> None:
     assert rows_of("domains.md", "Planning") >= planning
     assert rows_of("domains.md", "Column sets") >= {*fashion.sets}
     assert rows_of("domains.md", "Word tables") >= tables
+
+
+def test_a_words_module_speaks_of_it() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w ,]+) \| .* \| `([\w./]+)` \|$", text, re.MULTILINE)
+    assert len(rows) >= 30
+    for words, module in rows:
+        source = (ROOT / module).read_text(encoding="utf-8").lower()
+        stems = [part for word in words.lower().split(", ") for part in word.split()]
+        assert [one for one in stems if one not in source] == [], module
