@@ -41,15 +41,7 @@ def cluster_evidence(
     signed: list[list[dict[int, list[Signature]]]],
     config: ContextConfig,
 ) -> dict[str, Any]:
-    """Evidence of one cluster, as the schema EVIDENCE has it.
-
-    Args:
-        values: products x values.
-        tiers: clusters per level.
-        level, number: which cluster.
-        signed: per level and rule the signatures by cluster.
-        config: thresholds.
-    """
+    """Evidence of one cluster, ``number`` of its level, as the schema EVIDENCE has it."""
     tier, above = tiers[level], tiers[level - 1]
     parent = int(tier.parents[number])
     siblings = [int(sibling) for sibling in tier.siblings[number] if sibling >= 0]

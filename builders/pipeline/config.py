@@ -73,7 +73,7 @@ class BuildConfig:
             for item in dataclasses.fields(cls)
             if dataclasses.is_dataclass(item.default_factory) and _has_seed(item.default_factory)
         }
-        with using(load_domain(values.get("domain", DEFAULT))):  # defaults may name its columns
+        with using(load_domain(values.get("domain") or DEFAULT)):  # defaults name its columns
             made = _config.from_mapping(cls, {**values, **sections})
         given = values.get("llm", {})
         return dataclasses.replace(made, llm=made.llm.with_environment(keep=given))

@@ -51,8 +51,7 @@ def diagnose(
         semantic_ids: N rows of ``SEMANTIC_IDS``, in the catalog's order.
         catalog: N products.
         config: what qualifies (size, purity of the article type).
-        attributes: plain catalog columns to measure, by default the domain's; absent ones are left
-            out.
+        attributes: plain catalog columns to measure, by default the domain's, if present.
 
     Returns:
         ``levels``: per level the statistics of :func:`hierarchy` plus, per attribute, ``purity``
@@ -66,7 +65,7 @@ def diagnose(
     built = hierarchy(semantic_ids, catalog, config)
     codes = code_matrix(semantic_ids, catalog)
     wanted = domain().plain("measured") if attributes is None else attributes
-    present = [name for name in wanted if name in catalog.column_names]
+    present = (name for name in wanted if name in catalog.column_names)
     labels = {name: attribute_codes(catalog, name) for name in present}
     combination = _combination(catalog)
     levels = []
