@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from contextvars import copy_context
 from types import FrameType
 from typing import Annotated
 
@@ -89,7 +90,7 @@ def main() -> None:
     """Run the command; turn every user's mistake into one paragraph and an exit code."""
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        app()
+        copy_context().run(app)  # a verb puts its edition's domain in force until it ends
     except FashionRQError as error:
         sys.exit(_fail(str(error), error.exit_code))
     except _Interrupted:

@@ -10,11 +10,10 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 
 from fashion_rq_bench.errors import ConfigError
-from fashion_rq_bench.schema.domain import load_domain, using
+from fashion_rq_bench.schema.domain import enter, load_domain
 
 if TYPE_CHECKING:
     from fashion_rq_bench.editions.edition import Edition
@@ -61,9 +60,7 @@ def opened(edition: str, domain: str | None = None) -> Edition:
             allowed=[found.domain.name],
             fix="Leave --domain out: an edition knows its own.",
         )
-    context = click.get_current_context(silent=True)
-    if context:
-        context.with_resource(using(found.domain))
+    enter(found.domain)
     return found
 
 

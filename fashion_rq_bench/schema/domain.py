@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.schema.attributes import CORE_COLUMNS, Attribute, Column, Domain
 
-__all__ = ["DEFAULT", "domain", "load_domain", "parse_domain", "per_domain", "using"]
+__all__ = ["DEFAULT", "domain", "enter", "load_domain", "parse_domain", "per_domain", "using"]
 
 DEFAULT = "fashion"
 
@@ -53,6 +53,11 @@ def using(one: Domain) -> Iterator[Domain]:
         yield one
     finally:
         _active.reset(token)
+
+
+def enter(one: Domain) -> None:
+    """Put a domain in force from here on: for a process or a copied context that ends with it."""
+    _active.set(one)
 
 
 def per_domain(function: Callable[P, T]) -> Callable[P, T]:
