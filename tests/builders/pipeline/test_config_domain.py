@@ -13,5 +13,6 @@ SHOES = ROOT / "tests" / "helpers" / "domains" / "shoes.toml"
 def test_defaults_name_the_domains_columns() -> None:
     own = {column.name for column in load_domain(SHOES).columns}
     facts = BuildConfig.from_mapping({"domain": str(SHOES)}).embedding.text.facts
-    assert facts and {*facts} <= own
+    assert facts
+    assert {*facts} <= own
     assert "gender" in BuildConfig.from_mapping({}).embedding.text.facts
