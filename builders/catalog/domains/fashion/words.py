@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from fashion_rq_bench.schema.domain import load_domain
+from fashion_rq_bench.schema.domain import DEFAULT, load_domain
 
 __all__ = ["MATERIAL_KEYS", "ArticleType", "Words", "words"]
 
@@ -116,7 +116,7 @@ def _brand(text: str) -> tuple[str, int]:
 @cache
 def words() -> Words:
     """The data file, parsed once."""
-    path = load_domain("fashion").folder / "synthetic.toml"
+    path = load_domain(DEFAULT).folder / "synthetic.toml"
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     return Words(
         types=tuple(map(_article_type, data["types"])),
