@@ -59,12 +59,7 @@ def quarantined(raw: Raw, ledger: Ledger) -> pa.Table:
 
 
 def report_of(
-    source: str,
-    raw: Raw,
-    columns: Mapping[str, str],
-    ledger: Ledger,
-    table: pa.Table,
-    kept: Mask,
+    source: str, raw: Raw, columns: Mapping[str, str], ledger: Ledger, table: pa.Table, kept: Mask
 ) -> CatalogReport:
     """What became of every row: ``kept`` are the usable rows that ``table`` has."""
     repairs = {why: int((mask & kept).sum()) for why, mask in ledger.repairs.items()}

@@ -81,9 +81,7 @@ class CatalogReport:
         plain["notes"] = tuple(plain["notes"])
         reasons = data["reasons"]
         return cls(
-            **plain,
-            repair_reasons=reasons["repaired"],
-            quarantine_reasons=reasons["quarantined"],
+            **plain, repair_reasons=reasons["repaired"], quarantine_reasons=reasons["quarantined"]
         )
 
     def table(self) -> Group:

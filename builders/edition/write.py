@@ -86,10 +86,7 @@ def write_edition(
 
 
 def _publish(
-    out: Path,
-    tables: Mapping[str, pa.Table],
-    manifest: dict[str, Any],
-    reports: Mapping[str, Any],
+    out: Path, tables: Mapping[str, pa.Table], manifest: dict[str, Any], reports: Mapping[str, Any]
 ) -> None:
     """Write every file beside its place, then put all of them into place."""
     try:

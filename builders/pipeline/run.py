@@ -33,16 +33,7 @@ __all__ = ["STAGES", "BuildConfig", "BuildResult", "StageRun", "build", "price_q
 
 _PACKAGE = "fashion_rq_bench.builders"
 
-STAGES = (
-    "catalog",
-    "embedding",
-    "rqvae",
-    "hierarchy",
-    "context",
-    "queries",
-    "tasks",
-    "edition",
-)
+STAGES = ("catalog", "embedding", "rqvae", "hierarchy", "context", "queries", "tasks", "edition")
 
 
 @dataclass(frozen=True)

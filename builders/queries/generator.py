@@ -49,10 +49,7 @@ def check_same_products(semantic_ids: pa.Table, catalog: pa.Table) -> None:
 
 
 def generate(
-    clusters: pa.Table,
-    catalog: pa.Table,
-    semantic_ids: pa.Table,
-    config: QueryConfig | None = None,
+    clusters: pa.Table, catalog: pa.Table, semantic_ids: pa.Table, config: QueryConfig | None = None
 ) -> QueryResult:
     """Write queries for every cluster.
 

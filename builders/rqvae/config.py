@@ -164,14 +164,7 @@ class RQVAEConfig:
         for name in positive:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name} must be positive.", given=getattr(self, name))
-        shares = (
-            "settle",
-            "revive_below",
-            "warmup",
-            "held_out",
-            "min_perplexity",
-            "min_coverage",
-        )
+        shares = ("settle", "revive_below", "warmup", "held_out", "min_perplexity", "min_coverage")
         for name in shares:
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} is a share in [0, 1).", given=getattr(self, name))

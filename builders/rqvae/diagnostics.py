@@ -29,14 +29,7 @@ from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.files import write_json, write_text
 from fashion_rq_bench.support.optional import require
 
-__all__ = [
-    "check_floors",
-    "diagnose",
-    "nmi",
-    "plot",
-    "table",
-    "write_diagnostics",
-]
+__all__ = ["check_floors", "diagnose", "nmi", "plot", "table", "write_diagnostics"]
 
 
 def diagnose(
@@ -65,8 +58,7 @@ def diagnose(
     built = hierarchy(semantic_ids, catalog, config)
     codes = code_matrix(semantic_ids, catalog)
     wanted = domain().plain("measured") if attributes is None else attributes
-    present = (name for name in wanted if name in catalog.column_names)
-    labels = {name: attribute_codes(catalog, name) for name in present}
+    labels = {n: attribute_codes(catalog, n) for n in wanted if n in catalog.column_names}
     combination = _combination(catalog)
     levels = []
     for statistics in built.statistics:

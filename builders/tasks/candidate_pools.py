@@ -25,14 +25,7 @@ from fashion_rq_bench.builders.tasks.config import TaskConfig
 from fashion_rq_bench.errors import ConfigError
 from fashion_rq_bench.schema.grades import Grade
 
-__all__ = [
-    "TIERS",
-    "Pools",
-    "draw_pools",
-    "grades_from_codes",
-    "pool_pairs",
-    "ragged_take",
-]
+__all__ = ["TIERS", "Pools", "draw_pools", "grades_from_codes", "pool_pairs", "ragged_take"]
 
 TIERS = (Grade.EXACT, Grade.SIBLING, Grade.RELATED, Grade.IRRELEVANT)
 
@@ -211,11 +204,7 @@ def _sibling_columns(pools: list[Ints], ranks: Ints) -> dict[str, Any]:
     offsets, products, order = _in_id_order(pools, ranks)
     targets = np.zeros(len(products), dtype=np.bool_)
     targets[offsets[:-1]] = True
-    return {
-        "sibling_offsets": offsets,
-        "sibling_products": products,
-        "targets": targets[order],
-    }
+    return {"sibling_offsets": offsets, "sibling_products": products, "targets": targets[order]}
 
 
 def _place_in_tier(sizes: Ints) -> Ints:

@@ -28,11 +28,7 @@ from fashion_rq_bench.measures.consistency import chance, consistency
 from fashion_rq_bench.measures.ranking import mean, ndcg, recall
 from fashion_rq_bench.relevance.intents import expressed
 from fashion_rq_bench.relevance.pair_relevance import PairMatches
-from fashion_rq_bench.relevance.satisfaction import (
-    Wishes,
-    oracle_scores,
-    wishes_satisfied,
-)
+from fashion_rq_bench.relevance.satisfaction import Wishes, oracle_scores, wishes_satisfied
 from fashion_rq_bench.schema.grades import GRADE_NAMES
 
 __all__ = ["reference", "wish_satisfaction"]

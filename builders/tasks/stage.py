@@ -198,10 +198,7 @@ def _paraphrase(pools: Pools, ids: pa.Array) -> pa.Table:
     places, pool_offsets = ragged_take(pools.offsets, groups)
     asked = pools.queries.take(rows)
     queries = {name: asked[name].combine_chunks() for name in ("query_id", "query")}
-    candidates = {
-        "product_id": ids.take(pools.products[places]),
-        "grade": pools.grades[places],
-    }
+    candidates = {"product_id": ids.take(pools.products[places]), "grade": pools.grades[places]}
     prefixes = pools.prefixes[groups]
     columns = {
         "group_id": ["-".join(map(str, prefix)) for prefix in prefixes.tolist()],

@@ -173,9 +173,7 @@ def _new_model(config: CrossEncoderConfig) -> Any:
     pooling = require("sentence_transformers.sentence_transformer.modules.pooling", "weights")
     base = _base_folder(config)
     encoder = modules.Transformer(
-        str(base),
-        model_kwargs={"use_safetensors": True},
-        max_seq_length=config.max_length,
+        str(base), model_kwargs={"use_safetensors": True}, max_seq_length=config.max_length
     )
     if config.freeze_embeddings:
         encoder.auto_model.get_input_embeddings().requires_grad_(False)

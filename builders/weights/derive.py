@@ -23,11 +23,7 @@ from fashion_rq_bench.builders.weights.sanity import (
     read_sanity,
     require_sane,
 )
-from fashion_rq_bench.builders.weights.synthetic import (
-    SyntheticConfig,
-    draw_queries,
-    product_texts,
-)
+from fashion_rq_bench.builders.weights.synthetic import SyntheticConfig, draw_queries, product_texts
 from fashion_rq_bench.builders.weights.text_oracle import (
     TRAINING,
     TextOracle,
@@ -117,11 +113,7 @@ class Derived:
 
 
 def derive(
-    folder: Path,
-    data: FitData,
-    config: WeightsConfig | None = None,
-    *,
-    sanity: Path | None = None,
+    folder: Path, data: FitData, config: WeightsConfig | None = None, *, sanity: Path | None = None
 ) -> Derived:
     """Check a cross-encoder on the sanity set, then fit weights with it (paper 8.0.5).
 

@@ -27,12 +27,7 @@ from fashion_rq_bench.schema.domain import domain
 from fashion_rq_bench.support.progress import track
 from fashion_rq_bench.words.vocabulary import find_all_terms, token_key
 
-__all__ = [
-    "GAINS",
-    "ESCIConfig",
-    "product_words",
-    "read_esci",
-]
+__all__ = ["GAINS", "ESCIConfig", "product_words", "read_esci"]
 
 GAINS: Mapping[str, float] = MappingProxyType({"E": 1.0, "S": 0.1, "C": 0.01, "I": 0.0})
 """Gains by label for graded use: exact, substitute, complement, irrelevant."""

@@ -202,10 +202,7 @@ class Verifier:
                     reasons[number].append("ungrounded")
 
     def _measure(
-        self,
-        queries: pa.Table,
-        rows: dict[tuple[int, ...], list[int]],
-        found: Sequence[Evidence],
+        self, queries: pa.Table, rows: dict[tuple[int, ...], list[int]], found: Sequence[Evidence]
     ) -> _Measured:
         """Match every query with products of its cluster, of siblings, and of each type."""
         article_types = self._catalog["article_type"].combine_chunks()

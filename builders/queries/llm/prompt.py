@@ -18,24 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fashion_rq_bench.builders.queries.check.steering import steering
-from fashion_rq_bench.builders.queries.llm.prompt_text import (
-    CORRECTION,
-    REASONS,
-    REQUEST,
-    SYSTEM,
-)
+from fashion_rq_bench.builders.queries.llm.prompt_text import CORRECTION, REASONS, REQUEST, SYSTEM
 from fashion_rq_bench.builders.queries.say.evidence import Evidence, Measure, Signature, evidence_of
 from fashion_rq_bench.builders.queries.say.habits import table
 from fashion_rq_bench.schema.domain import domain
 
-__all__ = [
-    "Message",
-    "Prompt",
-    "correction",
-    "estimate_tokens",
-    "quoted",
-    "render",
-]
+__all__ = ["Message", "Prompt", "correction", "estimate_tokens", "quoted", "render"]
 
 Message = dict[str, str]
 

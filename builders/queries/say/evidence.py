@@ -18,15 +18,7 @@ import pyarrow as pa
 
 from fashion_rq_bench.builders.context.signatures import Signature
 
-__all__ = [
-    "Evidence",
-    "Holding",
-    "Measure",
-    "Share",
-    "Signature",
-    "evidence_of",
-    "read_evidence",
-]
+__all__ = ["Evidence", "Holding", "Measure", "Share", "Signature", "evidence_of", "read_evidence"]
 
 
 @dataclass(frozen=True)
